@@ -1,0 +1,84 @@
+"""Weighted sums of verifiers, with roles and gates.
+
+`value` is the sum of weight x value, not normalised; `outcome` is the product of the outcomes of
+the parts whose role is "outcome". A part that could not be judged leaves the whole unjudged: half
+a reward is a wrong reward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from rewards.errors import SpecError
+from rewards.score import Score, Verdict
+from rewards.spec import CompiledSpec, Part
+
+
+def combine(parts: Sequence[Part], scores: Mapping[str, Score]) -> Score:
+    """Sum the scores of a composition's parts (by name) into one."""
+    lost = [name for name, score in scores.items() if not score.judged]
+    if lost:
+        reason = "; ".join(f"{name}: {scores[name].reason}" for name in lost)
+        return Score.unjudged(f"unjudged part: {reason}").replace(parts=dict(scores))
+    shut = [p.name for p in parts if p.spec.gate and scores[p.name].value == 0]
+    total = 0.0 if shut else math.fsum(p.spec.weight * _value(scores[p.name]) for p in parts)
+    reason = "; ".join(f"{name}: {score.reason or score.verdict}" for name, score in scores.items())
+    if shut:
+        reason = f"gate {', '.join(shut)} is shut; {reason}"
+    return Score(total, _verdict(parts, scores), reason, _outcome(parts, scores), dict(scores))
+
+
+def settle_role(part: Part, score: Score) -> Score:
+    """Make `outcome` say what the part's role says: correctness, or nothing."""
+    if part.role == "shaping":
+        return score.replace(outcome=None)
+    if score.judged and score.outcome is None:
+        return score.replace(outcome=min(max(_value(score), 0.0), 1.0))
+    return score
+
+
+def check_bounds(spec: CompiledSpec) -> None:
+    """Refuse a composition whose shaping could lift a wrong answer above a right one.
+
+    Raises:
+        SpecError: If the range of the shaping parts exceeds the weight of the outcome parts.
+    """
+    if not (spec.composed and spec.has_outcome):
+        return
+    earned = math.fsum(p.spec.weight for p in spec.parts if p.role == "outcome")
+    shaped = 0.0
+    for part in spec.parts:
+        if part.role == "shaping":
+            low, high = part.spec.value_range
+            shaped += abs(part.spec.weight) * (high - low)
+    if shaped > earned + 1e-9:
+        names = ", ".join(p.name for p in spec.parts if p.role == "shaping")
+        raise SpecError(
+            f"shaping ({names}) moves the reward by up to {shaped:g}, more than the {earned:g} that a"
+            " right answer earns: a wrong answer could be paid more than a right one;"
+            " lower the weights of the shaping parts, or give one the role 'outcome'"
+        )
+
+
+def _value(score: Score) -> float:
+    assert score.value is not None
+    return score.value
+
+
+def _outcome(parts: Sequence[Part], scores: Mapping[str, Score]) -> float | None:
+    outcomes = [scores[p.name].outcome for p in parts if p.role == "outcome"]
+    known = [outcome for outcome in outcomes if outcome is not None]
+    return math.prod(known) if known else None
+
+
+def _verdict(parts: Sequence[Part], scores: Mapping[str, Score]) -> Verdict:
+    """Take the verdict of the outcome parts (of all parts, where there are none)."""
+    speaking = [p for p in parts if p.role == "outcome"] or list(parts)
+    verdicts = [scores[p.name].verdict for p in speaking]
+    if all(v is Verdict.CORRECT for v in verdicts):
+        return Verdict.CORRECT
+    if Verdict.CORRECT not in verdicts and Verdict.PARTIAL not in verdicts:
+        return verdicts[0]
+    wrong = [v for v in verdicts if v not in (Verdict.CORRECT, Verdict.PARTIAL)]
+    return wrong[0] if wrong else Verdict.PARTIAL

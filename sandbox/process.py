@@ -1,0 +1,20 @@
+"""The process back end: resource limits and nothing else. It is no security boundary.
+
+For development on machines that allow no namespaces, and for code that is trusted anyway. A
+program can read this user's files, use the network and kill or trace this user's processes.
+"""
+
+from __future__ import annotations
+
+from sandbox.bubblewrap import find_packages, python_command
+from sandbox.slots import AGENT, Slot, SlotSandbox
+
+
+def open_process(slots: int) -> SlotSandbox:
+    """Open a "sandbox" of `slots` plain agents.
+
+    Raises:
+        SandboxError: If no agent starts.
+    """
+    command = python_command(str(AGENT))
+    return SlotSandbox("process", slots, lambda: Slot(command, isolate=False), find_packages())
