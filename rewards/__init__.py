@@ -1,8 +1,8 @@
 """What is a completion worth? Verifiers for reinforcement learning with verifiable rewards.
 
-    >>> import rewards
-    >>> rewards.score("4", {"type": "math", "answer": "2+2"}).verdict
-    <Verdict.CORRECT: 'correct'>
+>>> import rewards
+>>> rewards.score("4", {"type": "math", "answer": "2+2"}).verdict
+<Verdict.CORRECT: 'correct'>
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 
 
 class CodeBlock(NamedTuple):
-    """A fenced block: its first info word in lower case, its dedented text, and if it was closed."""
+    """A fenced block: its first info word in lower case, its dedented text, whether it closed."""
 
     language: str
     text: str

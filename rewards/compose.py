@@ -55,8 +55,8 @@ def check_bounds(spec: CompiledSpec) -> None:
     if shaped > earned + 1e-9:
         names = ", ".join(p.name for p in spec.parts if p.role == "shaping")
         raise SpecError(
-            f"shaping ({names}) moves the reward by up to {shaped:g}, more than the {earned:g} that a"
-            " right answer earns: a wrong answer could be paid more than a right one;"
+            f"shaping ({names}) moves the reward by up to {shaped:g}, more than the {earned:g} that"
+            " a right answer earns: a wrong answer could be paid more than a right one;"
             " lower the weights of the shaping parts, or give one the role 'outcome'"
         )
 

@@ -1,4 +1,4 @@
-"""`score` and `score_batch`: compile specs, judge each distinct pair once, keep order and length."""
+"""`score` and `score_batch`: compile specs, judge each distinct pair once, keep the order."""
 
 from __future__ import annotations
 

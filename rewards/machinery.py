@@ -11,7 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewards.errors import ConfigurationError
 
@@ -133,7 +133,7 @@ def configure(
     for name, number, least in (("workers", workers, 1), ("cache", cache, 0)):
         if number is not None and number < least:
             raise ConfigurationError(f"{name} must be at least {least}, not {number}")
-    given = {"sandbox": sandbox, "workers": workers, "cache": cache}
+    given: dict[str, Any] = {"sandbox": sandbox, "workers": workers, "cache": cache}
     with _lock:
         before = _current.settings if _current else Settings()
         if _current and _current.pid == os.getpid():

@@ -16,6 +16,7 @@ import importlib
 import importlib.util
 import sys
 import threading
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
@@ -137,7 +138,7 @@ def load(path: str) -> Verifier:
 def list_verifiers() -> dict[str, str]:
     """Return name -> origin of everything that answers to a name, without importing any of it."""
     with _lock:
-        found = {name: "built-in" for name in BUILTINS}
+        found = dict.fromkeys(BUILTINS, "built-in")
         for entry in entry_points(group=GROUP):
             found.setdefault(entry.name, _origin(entry))
         for name, made in _loaded.items():
@@ -187,15 +188,20 @@ def _module(name: str) -> ModuleType:
     if not name.endswith(".py"):
         return importlib.import_module(name)
     file = Path(name).resolve()
-    module_name = f"rewards_plugin_{file.stem}"
-    if (known := sys.modules.get(module_name)) and known.__file__ == str(file):
+    # Two files may have the same name, so the module's name speaks of the whole path.
+    module_name = f"rewards_plugin_{file.stem}_{zlib.crc32(bytes(file)):08x}"
+    if known := sys.modules.get(module_name):
         return known
     spec = importlib.util.spec_from_file_location(module_name, file)
     if spec is None or spec.loader is None or not file.is_file():
         raise FileNotFoundError(f"no such file: {file}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]  # half a module would be found, and blamed, the next time
+        raise
     return module
 
 

@@ -181,7 +181,7 @@ def _explain(verifier: Verifier, error: ValidationError) -> str:
 
 
 def _name_apart(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Give parts of equal names a number, so that none hides another; explicit twins are refused."""
+    """Number parts of equal names, so that none hides another; explicit twins are refused."""
     explicit = [p.spec.name for p in parts if p.spec.name]
     if twins := {n for n in explicit if explicit.count(n) > 1}:
         raise SpecError(f"two parts have the same name: {', '.join(sorted(twins))}")

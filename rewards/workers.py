@@ -3,11 +3,12 @@
 A worker is `python -m rewards.workers`, reached over a socket. It is started by `subprocess`, so it
 never re-imports `__main__` and works from a thread, a Ray actor, a daemonic process, `python -`
 and an unguarded script. (A verifier that lives in `__main__` travels by value, with cloudpickle:
-dill, which multiprocess builds on, cannot pickle a pydantic class defined there.) A job that runs over its limit is ended by killing its process; a spare
-that was started beforehand takes the place. No signals, no alarms.
+dill, which multiprocess builds on, cannot pickle a pydantic class defined there.)
 
-Limits count from the moment a worker takes the job: CPU seconds decide (kept by RLIMIT_CPU, even
-while C code holds the interpreter lock), wall time is a loose backstop.
+A job that runs over its limit is ended by killing its process; a spare that was started beforehand
+takes the place. No signals, no alarms. Limits count from the moment a worker takes the job: CPU
+seconds decide (kept by RLIMIT_CPU, even while C code holds the interpreter lock), wall time is a
+loose backstop.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -197,13 +199,15 @@ def _python_path() -> str:
 
 
 def _reference(verifier: Verifier) -> tuple[str, Any]:
-    """Say how a worker finds this verifier: by the path it was loaded from, or by value."""
-    if verifier.function.__module__.startswith("rewards_plugin_"):
-        return "path", verifier.origin
-    if verifier.function.__module__ != "__main__":
-        return "module", (verifier.function.__module__, verifier.name)
+    """Say how a worker finds this verifier: by its file, by its module, or by value."""
+    name = verifier.function.__module__
+    if name.startswith("rewards_plugin_"):
+        return "file", (sys.modules[name].__file__, verifier.name)
+    if name not in ("__main__", "__mp_main__"):  # the latter in children of multiprocessing
+        return "module", (name, verifier.name)
     import cloudpickle
 
+    cloudpickle.register_pickle_by_value(sys.modules[name])
     return "value", cloudpickle.dumps(verifier)
 
 
@@ -226,7 +230,7 @@ def main(descriptor: int) -> None:
 
 def _answer(kind: str, *args: Any) -> tuple[bool, Any]:
     try:
-        return True, {"load": _load, "judge": _judge, "call": _call}[kind](*args)
+        return True, _KINDS[kind](*args)
     except Exception:  # the parent makes this an unjudged score, with the traceback as evidence
         return False, traceback.format_exc()
 
@@ -235,15 +239,16 @@ def _load(reference: tuple[str, Any]) -> None:
     from rewards import registry
 
     how, what = reference
-    if how == "path":
-        registry.load(what)
-    elif how == "module":
-        module, name = what
-        importlib.import_module(module)
-        registry.get_verifier(name)
-    else:
+    if how == "value":
         made = pickle.loads(what)
         registry._loaded[made.name] = made
+        return
+    place, name = what
+    if how == "file":
+        registry._module(place)
+    else:
+        importlib.import_module(place)
+    registry.get_verifier(name)
 
 
 def _judge(name: str, completion: Completion, spec_json: str, cpu_s: float) -> Score:
@@ -263,6 +268,9 @@ def _call(function: str, args: tuple[Any, ...], cpu_s: float) -> Any:
     target = getattr(importlib.import_module(module), attribute)
     _limit_cpu(cpu_s)
     return target(*args)
+
+
+_KINDS: dict[str, Callable[..., Any]] = {"load": _load, "judge": _judge, "call": _call}
 
 
 def _limit_cpu(cpu_s: float) -> None:

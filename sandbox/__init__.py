@@ -1,9 +1,9 @@
-"""Run hostile programs and report facts; decides nothing about right or wrong.
+r"""Run hostile programs and report facts; decides nothing about right or wrong.
 
-    >>> import sandbox
-    >>> with sandbox.open_sandbox() as box:
-    ...     box.run(sandbox.Job(program=b"print(6 * 7)")).stdout
-    b'42\\n'
+>>> import sandbox
+>>> with sandbox.open_sandbox() as box:
+...     box.run(sandbox.Job(program=b"print(6 * 7)")).stdout
+b'42\n'
 """
 
 from __future__ import annotations

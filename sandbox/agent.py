@@ -247,7 +247,7 @@ def _starved_s(pid: int) -> float:
 
 
 def kill_tree(root: int, isolate: bool) -> None:
-    """Kill `root` and all below it; with a PID namespace, its first process takes the rest along."""
+    """Kill `root` and all below it; the first process of a PID namespace takes the rest along."""
     while not isolate and (victims := _living_below(root)):
         for pid in victims:  # `root` comes last: its orphans would not be below it any more
             try:
@@ -363,8 +363,9 @@ def _become_job(job: dict[str, Any], settings: dict[str, Any], streams: list[int
         os.closerange(RESULT_FD + 1, CONTROL_FD)
         os.closerange(CONTROL_FD + 1, 4096)
         _set_limits(job["limits"], settings["isolate"])
+        home = os.getcwd()
         os.environ.clear()
-        os.environ.update(PATH="/usr/bin:/bin", HOME=os.getcwd(), LANG="C.UTF-8", TMPDIR=os.getcwd())
+        os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", TMPDIR=home)
         _drop_privileges(unpack(settings["seccomp"]))
         _write_all(CONTROL_FD, b'{"started": true}\n')  # from here on it is the program's doing
         code, complaint = _compile(unpack(job["program"]))
@@ -417,7 +418,8 @@ def _drop_privileges(seccomp: bytes) -> None:
 
 def _compile(source: bytes) -> tuple[Any, str | None]:
     try:
-        return compile(source, os.path.join(os.getcwd(), "main.py"), "exec", dont_inherit=True), None
+        path = os.path.join(os.getcwd(), "main.py")
+        return compile(source, path, "exec", dont_inherit=True), None
     except BaseException as error:  # SyntaxError, ValueError, MemoryError, RecursionError
         return None, "".join(traceback.format_exception_only(error)).strip()[:2000]
 

@@ -63,7 +63,7 @@ def build_command(bwrap: str, packages: str | None = None) -> list[str]:
     command = [bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
     command += ["--as-pid-1", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
     # The agent makes namespaces and a /tmp for each job; jobs themselves keep no capability.
-    command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN"]
+    command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"]
     for path in SYSTEM:
         command += _system_path(Path(path))
     for path in ETC:

@@ -10,7 +10,6 @@ import selectors
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -42,17 +41,20 @@ class Slot:
         )
         self._stdin = cast(BinaryIO, self._process.stdin)
         self._stdout = cast(BinaryIO, self._process.stdout)
+        self._stderr = cast(BinaryIO, self._process.stderr)
         try:
             self._ask({"isolate": isolate, "seccomp": pack(build_filter())}, START_TIMEOUT_S)
-        except (OSError, EOFError, TimeoutError) as error:
+        except (OSError, EOFError) as error:
+            self._end()
+            said = self._stderr.read(4000).decode(errors="replace").strip()
             self.kill()
-            raise SandboxError(f"the agent did not start: {self._last_words() or error!r}") from None
+            raise SandboxError(f"the agent did not start: {said or repr(error)}") from None
 
     def run(self, job: Job) -> Outcome:
         """Run a job.
 
         Raises:
-            OSError: If the agent is lost (EOFError, TimeoutError alike); the slot is then dead.
+            OSError: If the agent is lost (or EOFError); the slot is then dead.
         """
         request = {
             "program": pack(job.program),
@@ -68,13 +70,17 @@ class Slot:
 
     def kill(self) -> None:
         """End the agent, its sandbox and every job in it."""
+        self._end()
+        self._stdout.close()
+        self._stderr.close()
+        with contextlib.suppress(OSError):  # unsent bytes
+            self._stdin.close()
+
+    def _end(self) -> None:
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-        self._stdout.close()
-        with contextlib.suppress(OSError):  # unsent bytes
-            self._stdin.close()
 
     def _ask(self, frame: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         write_frame(self._stdin, frame)
@@ -87,11 +93,6 @@ class Slot:
         if answer is None:
             raise EOFError("the agent closed its channel")
         return answer
-
-    def _last_words(self) -> str:
-        stderr = cast(BinaryIO, self._process.stderr)
-        with stderr:
-            return stderr.read(4000).decode(errors="replace").strip()
 
 
 class SlotSandbox:
@@ -117,6 +118,8 @@ class SlotSandbox:
         """Run one job; a lost agent is replaced and the job tried once more."""
         error: Exception | None = None
         for _ in range(2):
+            if self._closed.is_set():
+                return Outcome(infra_error="the sandbox was closed")
             slot = self._idle.get()
             healthy: Slot | None = None
             try:
@@ -126,24 +129,23 @@ class SlotSandbox:
                 if outcome.infra_error is None:
                     return outcome
                 error = SandboxError(outcome.infra_error)
-            except (OSError, EOFError, SandboxError, ValueError) as lost:
+            except (OSError, EOFError, SandboxError) as lost:
                 error = lost
                 logger.warning("%s sandbox: %s; trying again", self.name, lost)
             finally:
                 if slot and (healthy is None or self._closed.is_set()):
                     slot.kill()
+                    healthy = None
                 self._idle.put(healthy)
         return Outcome(infra_error=f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
         """End all agents; those at work end with their jobs."""
         self._closed.set()
-        deadline = time.monotonic() + 1
-        for _ in range(self.slots):
-            with contextlib.suppress(queue.Empty):
-                if slot := self._idle.get(timeout=max(0.0, deadline - time.monotonic())):
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if slot := self._idle.get_nowait():
                     slot.kill()
-                self._idle.put(None)
 
     def __enter__(self) -> Self:
         """Return the sandbox itself."""

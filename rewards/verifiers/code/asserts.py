@@ -50,8 +50,8 @@ def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | 
     except (SyntaxError, ValueError) as error:
         raise SpecError(f"test_code does not parse: {error}") from None
     check = _find_check(module, entry_point)
-    body = check.body if check else module.body
-    names = {check.args.args[0].arg: check.entry} if check else {}
+    body = check.function.body if check else module.body
+    names = {check.function.args.args[0].arg: check.entry} if check else {}
     own = _defined_names(module)
     tests: list[CallTest | SharedTest] = []
     for index, statement in enumerate(body):
@@ -67,32 +67,32 @@ def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | 
     return tests
 
 
-class _Check(ast.FunctionDef):
+@dataclass(frozen=True)
+class _Check:
+    """HumanEval's `check(candidate)`, and the name it is called with."""
+
+    function: ast.FunctionDef
     entry: str
 
 
 def _find_check(module: ast.Module, entry_point: str | None) -> _Check | None:
-    """Return the function `check(candidate)` with the name it is called with."""
     defined = [n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == "check"]
     if len(defined) != 1 or len(defined[0].args.args) != 1:
         return None
+    calls = [s.value for s in module.body if isinstance(s, ast.Expr)]
     called = [
-        node.args[0].id
-        for node in (s.value for s in module.body if isinstance(s, ast.Expr))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "check"
-        and len(node.args) == 1
-        and isinstance(node.args[0], ast.Name)
+        call.args[0].id
+        for call in calls
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "check"
+        and len(call.args) == 1
+        and isinstance(call.args[0], ast.Name)
     ]
     entry = called[0] if called else entry_point
     if entry is None:
         raise SpecError("test_code defines check(candidate) but never calls it: give entry_point")
-    found = defined[0]
-    found.__class__ = _Check
-    assert isinstance(found, _Check)
-    found.entry = entry
-    return found
+    return _Check(defined[0], entry)
 
 
 def _defined_names(module: ast.Module) -> set[str]:
@@ -150,9 +150,9 @@ def _parse_relation(test: ast.expr) -> tuple[Relation, ast.expr, ast.expr | None
         if isinstance(test.ops[0], ast.Eq):
             return "equals", left, right
         # Identity of anything but these three depends on the interpreter.
-        if isinstance(test.ops[0], ast.Is) and isinstance(right, ast.Constant):
-            if right.value is None or isinstance(right.value, bool):
-                return "is", left, right
+        constant = right.value if isinstance(right, ast.Constant) else ...
+        if isinstance(test.ops[0], ast.Is) and (constant is None or isinstance(constant, bool)):
+            return "is", left, right
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return "falsy", test.operand, None
     return "truthy", test, None
@@ -166,9 +166,9 @@ def _as_shared_test(
     source = ast.unparse(body[index])
     if check is None:
         return SharedTest(ast.unparse(ast.Module(kept, [])), source)
-    function = copy.copy(check)
+    function = copy.copy(check.function)
     function.body = kept
-    function.__class__ = ast.FunctionDef
-    others = [function if s is check else s for s in module.body if not _asserts(s, own)]
+    rest = [s for s in module.body if not _asserts(s, own)]
+    others = [function if s is check.function else s for s in rest]
     call = ast.parse(f"check({check.entry})").body
     return SharedTest(ast.unparse(ast.Module([*others, *call], [])), source)

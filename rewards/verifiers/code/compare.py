@@ -43,7 +43,7 @@ def _same_line(got: str, wanted: str, tolerance: float | None) -> bool:
 
 
 def _same_number(got: str, wanted: str, tolerance: float | None) -> bool:
-    """Compare two tokens as decimals, only where a tolerance is given and the gold is no integer."""
+    """Compare two tokens as decimals, where a tolerance is given and the gold is no integer."""
     if tolerance is None or _INTEGER.fullmatch(wanted):
         return False
     if not (_NUMBER.fullmatch(got) and _NUMBER.fullmatch(wanted)):
@@ -55,8 +55,8 @@ def same_value(got: Any, wanted: Any, tolerance: float | None) -> bool:
     """Compare plain data by type and value, as a JSON-typed expectation has it.
 
     Integers are exact and never booleans; a float may be met by an integer of the same value; NaN
-    meets only NaN; a list may be met by a tuple, and a string key by the integer it spells, for JSON
-    cannot say which was meant.
+    meets only NaN; a list may be met by a tuple, and a string key by the integer it spells, for
+    JSON cannot say which was meant.
     """
     if isinstance(wanted, float):
         return _is_number(got) and _same_float(got, wanted, tolerance)

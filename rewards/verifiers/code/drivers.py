@@ -11,7 +11,7 @@ from importlib.resources import files
 
 _VALUES = files(__package__).joinpath("values.py").read_text("utf-8")
 
-_COMMON = '''
+_COMMON = """
 import os as _os, sys as _sys, types as _types
 
 def _task():
@@ -54,9 +54,9 @@ def _finish(frame):
             pass
     _report(frame)
     _os._exit(0)
-'''
+"""
 
-_CALL = '''
+_CALL = """
 def _main():
     task = _task()
     try:
@@ -72,9 +72,9 @@ def _main():
     _finish(frame)
 
 _main()
-'''
+"""
 
-_ASSERT = '''
+_ASSERT = """
 def _main():
     task = _task()
     nonce, test = task["nonce"], compile(task["test"], "<test>", "exec")
@@ -88,9 +88,9 @@ def _main():
     _finish(frame)
 
 _main()
-'''
+"""
 
-_PYTEST = '''
+_PYTEST = """
 def _main():
     task = _task()
     _sys.path.append(task["packages"])
@@ -109,9 +109,9 @@ def _main():
     _finish({"results": results, "passed": nonce})
 
 _main()
-'''
+"""
 
-_CHECK = '''
+_CHECK = """
 def _main():
     task = _task()
     space = {"__name__": "checker"}
@@ -123,7 +123,7 @@ def _main():
     _finish(frame)
 
 _main()
-'''
+"""
 
 
 def _program(body: str) -> bytes:

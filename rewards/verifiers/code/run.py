@@ -145,9 +145,7 @@ class _Runner:
         return outcome
 
 
-def _job(
-    driver: bytes, task: dict[str, Any], limits: Limits, solution: bytes | None = None
-) -> Job:
+def _job(driver: bytes, task: dict[str, Any], limits: Limits, solution: bytes | None = None) -> Job:
     files = {"task.json": dumps(task).encode()}
     if solution is not None:
         files["solution.py"] = solution

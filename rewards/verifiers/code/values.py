@@ -6,15 +6,19 @@ the standard library only. `encode` runs beside hostile code, and what it return
 `decode` on our side builds nothing but built-in types.
 """
 
+from __future__ import annotations
+
 import base64
 import json
+from collections.abc import Callable
+from typing import Any
 
 
 class NotPlain(Exception):
     """A value is not plain data, or a text does not describe any."""
 
 
-def dumps(value):
+def dumps(value: Any) -> str:
     """Return a value as one line of JSON; raises NotPlain."""
     try:
         return json.dumps(encode(value), ensure_ascii=True)
@@ -22,7 +26,7 @@ def dumps(value):
         raise NotPlain("nested too deeply") from None
 
 
-def loads(text):
+def loads(text: str | bytes) -> Any:
     """Return the value that a line of JSON describes; raises NotPlain."""
     try:
         return decode(json.loads(text))
@@ -30,7 +34,7 @@ def loads(text):
         raise NotPlain(f"not plain data: {error}") from None
 
 
-def encode(value):
+def encode(value: Any) -> Any:
     """Return a value as JSON data; subclasses become their built-in base."""
     if value is None or value is True or value is False:
         return value
@@ -50,20 +54,21 @@ def encode(value):
         return {"$complex": [encode(value.real), encode(value.imag)]}
     if isinstance(value, (bytes, bytearray)):
         return {"$bytes": base64.b64encode(bytes(value)).decode()}
-    for kind, tag in ((tuple, "$tuple"), (frozenset, "$set"), (set, "$set")):
-        if isinstance(value, kind):
-            return {tag: [encode(item) for item in kind.__iter__(value)]}
+    if isinstance(value, tuple):
+        return {"$tuple": [encode(item) for item in tuple.__iter__(value)]}
+    if isinstance(value, set | frozenset):
+        return {"$set": [encode(item) for item in value]}
     raise NotPlain(f"{type(value).__name__} is not plain data")
 
 
-def _encode_dict(value):
+def _encode_dict(value: dict[Any, Any]) -> Any:
     items = list(dict.items(value))
     if all(type(k) is str and not k.startswith("$") for k, _ in items):
         return {k: encode(v) for k, v in items}
     return {"$dict": [[encode(k), encode(v)] for k, v in items]}
 
 
-def decode(data):
+def decode(data: Any) -> Any:
     """Return the value of JSON data; raises ValueError or TypeError for what describes none."""
     if isinstance(data, list):
         return [decode(item) for item in data]
@@ -76,7 +81,7 @@ def decode(data):
     return {k: decode(v) for k, v in data.items()}
 
 
-_DECODERS = {
+_DECODERS: dict[str, Callable[[Any], Any]] = {
     "$int": lambda c: int(c, 16),
     "$float": float,
     "$complex": lambda c: complex(*(decode(part) for part in c)),

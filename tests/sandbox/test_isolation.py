@@ -1,0 +1,241 @@
+"""What a hostile program in the bubblewrap back end cannot do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sandbox
+from sandbox import Job, Limits, Sandbox
+
+
+def run(box: Sandbox, program: str, **limits: float) -> str:
+    outcome = box.run(Job(program.encode(), limits=Limits(**limits)))  # type: ignore[arg-type]
+    assert outcome.infra_error is None
+    return outcome.stdout.decode()
+
+
+@pytest.fixture
+def host_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_the_network_of_the_host_is_out_of_reach(bubblewrap: Sandbox, host_port: int) -> None:
+    socket.create_connection(("127.0.0.1", host_port)).close()  # it is there
+    program = f"""
+import socket
+try:
+    socket.create_connection(("127.0.0.1", {host_port}), timeout=2)
+    print("connected")
+except OSError as error:
+    print("refused")
+"""
+    assert run(bubblewrap, program) == "refused\n"
+
+
+@pytest.mark.parametrize("family", ["AF_INET", "AF_INET6", "AF_NETLINK", "AF_VSOCK", "AF_PACKET"])
+def test_only_unix_sockets_can_be_made(bubblewrap: Sandbox, family: str) -> None:
+    program = f"""
+import socket
+socket.socket(socket.AF_UNIX).close()
+try:
+    socket.socket(socket.{family}, socket.SOCK_STREAM)
+    print("made")
+except OSError as error:
+    print(error.strerror)
+"""
+    assert run(bubblewrap, program) == "Address family not supported by protocol\n"
+
+
+def test_files_of_the_host_are_not_there(bubblewrap: Sandbox, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("expected values")
+    program = f"""
+import os
+for path in ({str(secret)!r}, "/etc/passwd", "/etc/shadow", "/run/docker.sock", {os.getcwd()!r}):
+    print(os.path.exists(path))
+"""
+    assert run(bubblewrap, program) == "False\n" * 5
+
+
+def test_nothing_outside_its_own_tmp_can_be_written(bubblewrap: Sandbox) -> None:
+    program = """
+import os
+for root, folders, files in os.walk("/"):
+    if root.startswith(("/proc", "/tmp", "/dev/shm")):
+        folders[:] = []
+        continue
+    for path in [root] + [os.path.join(root, f) for f in files]:
+        if os.access(path, os.W_OK) and not path.startswith("/dev/") and not os.path.islink(path):
+            print(path)
+"""
+    assert run(bubblewrap, program, cpu_s=30) == ""
+
+
+def test_nothing_is_left_for_a_later_job(bubblewrap: Sandbox) -> None:
+    leave = """
+import os
+for place in ("/tmp/x", "/dev/shm/x", "/var/tmp/x", "/run/x", "/x", os.path.expanduser("~/x")):
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        open(place, "w").write("left")
+    except OSError:
+        pass
+"""
+    find = """
+import os
+print([p for p in ("/tmp/x", "/dev/shm/x", "/var/tmp/x", "/run/x", "/x") if os.path.exists(p)])
+"""
+    for _ in range(2):  # each slot
+        run(bubblewrap, leave)
+    for _ in range(4):
+        assert run(bubblewrap, find) == "[]\n"
+
+
+def test_a_daemon_does_not_outlive_its_job(bubblewrap: Sandbox) -> None:
+    mark = f"9{os.getpid()}.25"
+    program = f"""
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv("/usr/bin/sleep", ["sleep", "{mark}"])
+    os._exit(0)
+time.sleep(0.3)
+print("done")
+"""
+    assert run(bubblewrap, program) == "done\n"
+    assert mark not in subprocess.run(["ps", "ax"], capture_output=True, text=True).stdout
+
+
+def test_a_fork_bomb_is_ended_and_the_next_job_runs(bubblewrap: Sandbox) -> None:
+    outcome = bubblewrap.run(Job(b"import os\nwhile True:\n    os.fork()"))
+    assert outcome.limit in ("processes", "memory", "cpu")
+    assert run(bubblewrap, "print(1)") == "1\n"
+
+
+def test_the_agent_and_the_init_of_a_job_cannot_be_signalled(bubblewrap: Sandbox) -> None:
+    program = """
+import os, signal
+for number in range(1, 65):
+    if number not in (32, 33):
+        for target in (1, os.getppid()):
+            os.kill(target, number)
+print("alive")
+"""
+    outcome = bubblewrap.run(Job(program.encode()))
+    assert (outcome.stdout, outcome.infra_error, outcome.exit_code) == (b"alive\n", None, 0)
+
+
+def test_killing_everything_in_sight_is_only_its_own_end(bubblewrap: Sandbox) -> None:
+    outcome = bubblewrap.run(Job(b"import os\nos.kill(-1, 9)\nprint('still here')"))
+    assert outcome.infra_error is None
+    assert run(bubblewrap, "print(1)") == "1\n"
+
+
+def test_the_memory_of_agent_and_init_cannot_be_read(bubblewrap: Sandbox) -> None:
+    program = """
+import os
+own = os.readlink("/proc/self")
+for pid in os.listdir("/proc"):
+    if pid.isdigit() and pid != own:
+        for name in ("mem", "environ", "maps", *(f"fd/{n}" for n in range(300))):
+            try:
+                open(f"/proc/{pid}/{name}", "rb").read(1)
+                print("read", pid, name)
+            except OSError:
+                pass
+"""
+    assert run(bubblewrap, program) == ""
+
+
+def test_no_capability_is_left_and_none_can_be_had(bubblewrap: Sandbox) -> None:
+    program = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+status = open("/proc/self/status").read()
+print({line.split()[1] for line in status.splitlines() if line.startswith("Cap")})
+print("NoNewPrivs:\\t1" in status, "Seccomp:\\t2" in status)
+for flag in (0x10000000, 0x20000, 0x20000000):
+    print(libc.unshare(flag))
+print(libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None), libc.ptrace(16, os.getppid(), 0, 0))
+"""
+    assert run(bubblewrap, program) == "{'0000000000000000'}\nTrue True\n-1\n-1\n-1\n-1 -1\n"
+
+
+def test_only_four_descriptors_are_open(bubblewrap: Sandbox) -> None:
+    program = """
+import os
+def open_ones():
+    for descriptor in range(5000):
+        try:
+            os.fstat(descriptor)
+            yield descriptor
+        except OSError:
+            pass
+print(list(open_ones()))
+"""
+    assert run(bubblewrap, program) == "[0, 1, 2, 3]\n"
+
+
+def test_nothing_of_the_environment_gets_in(
+    bubblewrap: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_KEY", "secret")
+    assert run(bubblewrap, "import os\nprint(sorted(os.environ))") == (
+        "['HOME', 'LANG', 'PATH', 'TMPDIR']\n"
+    )
+
+
+def test_the_disk_is_limited(bubblewrap: Sandbox) -> None:
+    program = """
+try:
+    with open("/tmp/big", "wb") as file:
+        for _ in range(1000):
+            file.write(bytes(1 << 20))
+except OSError as error:
+    print(error.strerror)
+"""
+    assert run(bubblewrap, program, cpu_s=20) in (
+        "No space left on device\n",
+        "File too large\n",
+    )
+
+
+def test_a_killed_agent_is_replaced_and_the_job_runs_again() -> None:
+    with sandbox.open_sandbox("bubblewrap", slots=1) as box:
+        assert box.run(Job(b"print(1)")).ok
+        victim = box._idle.queue[0]._process.pid  # type: ignore[attr-defined]
+        threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
+        outcome = box.run(Job(b"import time\ntime.sleep(1)\nprint('finished')"))
+        assert outcome.stdout == b"finished\n"
+
+
+def test_nothing_is_left_when_the_owner_is_killed() -> None:
+    script = (
+        "import sandbox, sys, time\n"
+        "box = sandbox.open_sandbox('bubblewrap', slots=1)\n"
+        "print(box._idle.queue[0]._process.pid, flush=True)\n"
+        "box.run(sandbox.Job(b'import time\\ntime.sleep(60)', limits=sandbox.Limits(wall_s=60)))\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    agent = int(owner.stdout.readline())
+    time.sleep(0.3)
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{agent}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{agent}").exists()
