@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from rewards._cli_rows import (
     with_specs,
 )
 from rewards.errors import ConfigurationError, RewardsError, did_you_mean
-from rewards.machinery import SANDBOXES, configure
+from rewards.machinery import SANDBOXES, configure, machinery
 from rewards.registry import get_verifier, list_verifiers, load
 from rewards.score import Score, Verdict
 
@@ -60,6 +61,8 @@ example:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     parser = _parser()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # JSON is UTF-8, and escapes half characters
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         args, extra = parser.parse_known_args(argv)
         if extra:
@@ -73,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"rewards: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
+        machinery().close()  # the interpreter's exit would wait for the jobs that are running
         print("rewards: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # `rewards score ... | head`; keep the interpreter from complaining
@@ -130,7 +134,7 @@ def _list(args: argparse.Namespace) -> int:
     for name, origin in list_verifiers().items():
         try:
             verifier = get_verifier(name)
-            table.append((name, verifier.runs, verifier.role, verifier.origin))
+            table.append((name, verifier.runs, verifier.role, origin))
         except RewardsError as error:
             table.append((name, "-", "-", origin))
             broken.append(str(error))
@@ -177,7 +181,7 @@ def _output(path: str | None) -> Iterator[IO[str]]:
         yield sys.stdout
         return
     try:
-        file = open(path, "w", encoding="utf-8")  # noqa: SIM115 (closed below)
+        file = open(path, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise ConfigurationError(f"--output: cannot write {path}: {error.strerror}") from None
     with file:

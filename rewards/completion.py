@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -47,15 +47,19 @@ class Completion:
         truncated: bool = False,
         prompt: str | Sequence[Message] | None = None,
     ) -> Completion:
-        """Build from text, a chat message, a list of messages, or a Completion (kept as it is).
+        """Build from text, a chat message, a list of messages, or a Completion.
+
+        What is given besides a Completion replaces what it holds; what is not leaves it.
 
         Raises:
             ConfigurationError: If the source has none of these shapes.
         """
-        if isinstance(source, Completion):
-            return source
         if prompt is not None and not isinstance(prompt, str):
             prompt = tuple(prompt)
+        if isinstance(source, Completion):
+            facts = {"num_tokens": num_tokens, "truncated": truncated or None, "prompt": prompt}
+            given: dict[str, Any] = {k: v for k, v in facts.items() if v is not None}
+            return replace(source, **given) if given else source
         return cls(_text_of(source), num_tokens, truncated, prompt)
 
     @property

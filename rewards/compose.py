@@ -42,8 +42,15 @@ def check_bounds(spec: CompiledSpec) -> None:
     """Refuse a composition whose shaping could lift a wrong answer above a right one.
 
     Raises:
-        SpecError: If the range of the shaping parts exceeds the weight of the outcome parts.
+        SpecError: If the range of the shaping parts exceeds the weight of the outcome parts, or a
+            gate is on a penalty.
     """
+    for part in spec.parts:
+        if part.spec.gate and part.spec.value_range[1] <= 0:
+            raise SpecError(
+                f"{part.name} cannot be a gate: a gate shuts at value 0, which is the best that it"
+                " gives; remove 'gate'"
+            )
     if not (spec.composed and spec.has_outcome):
         return
     earned = math.fsum(p.spec.weight for p in spec.parts if p.role == "outcome")

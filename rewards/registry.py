@@ -141,8 +141,8 @@ def list_verifiers() -> dict[str, str]:
         found = dict.fromkeys(BUILTINS, "built-in")
         for entry in entry_points(group=GROUP):
             found.setdefault(entry.name, _origin(entry))
-        for name, made in _loaded.items():
-            found.setdefault(name, made.origin)
+        for made in _loaded.values():
+            found.setdefault(made.name, made.origin)
     return dict(sorted(found.items()))
 
 

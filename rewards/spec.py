@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from rewards.errors import SpecError, did_you_mean
 from rewards.registry import Verifier, get_verifier
@@ -149,8 +150,12 @@ def _compile_part(raw: Mapping[str, Any] | Spec) -> Part:
         raise SpecError(
             f"verifier {name!r} takes {verifier.spec.__name__}, not {type(spec).__name__}"
         )
+    try:
+        text = spec.model_dump_json()
+    except PydanticSerializationError as error:  # e.g. half a surrogate pair
+        raise SpecError(f"{name} spec cannot be written as JSON: {error}") from None
     spec.check()
-    key = hashlib.sha256(f"{name}\n{spec.model_dump_json()}".encode()).hexdigest()
+    key = hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
     return Part(spec.name or spec.type, spec, verifier, key)
 
 

@@ -96,12 +96,16 @@ class Worker:
         """Whether the process can take another job."""
         return self._process.poll() is None
 
-    def kill(self) -> None:
-        """End the process and everything in its session, and reap it."""
+    def end(self) -> None:
+        """End the process and everything in its session; from any thread, even amid a request."""
         if self._process.poll() is None:  # once reaped, the number may be somebody else's
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, 9)
             self._process.wait()
+
+    def kill(self) -> None:
+        """End the process and let go of what connects us to it."""
+        self.end()
         self._connection.close()
         if self._process.stdin:
             self._process.stdin.close()
@@ -133,6 +137,7 @@ class WorkerPool:
         self._slots = threading.Semaphore(size)
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
         self._closed = False
 
     def judge(self, verifier: Verifier, completion: Completion, spec: Spec) -> Score:
@@ -156,12 +161,15 @@ class WorkerPool:
         return self._run(("call", function, args, timeout_s), timeout_s, None)
 
     def close(self) -> None:
-        """Kill all idle workers; busy ones die as they are given back."""
+        """Kill all workers; whoever waits for a busy one gets a WorkerError."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
+            busy = list(self._busy)
         for worker in idle:
             worker.kill()
+        for worker in busy:
+            worker.end()
 
     def _run(self, job: tuple[Any, ...], cpu_s: float, verifier: Verifier | None) -> Any:
         with self._slots:
@@ -172,21 +180,30 @@ class WorkerPool:
                 return worker.request(*job, timeout_s=3 * cpu_s + 1)
             except WorkerTimeout:
                 with self._lock:  # start the successor now; warm workers are taken before it
-                    self._idle.insert(0, Worker())
+                    if not self._closed:
+                        self._idle.insert(0, Worker())
                 raise
             finally:
                 self._give_back(worker)
 
     def _take(self) -> Worker:
         with self._lock:
-            while self._idle:
-                if (worker := self._idle.pop()).alive:
-                    return worker
-                worker.kill()
-        return Worker()
+            if self._closed:
+                raise WorkerError("the pool of workers was closed")
+            worker = self._warm() or Worker()
+            self._busy.add(worker)
+            return worker
+
+    def _warm(self) -> Worker | None:
+        while self._idle:
+            if (worker := self._idle.pop()).alive:
+                return worker
+            worker.kill()
+        return None
 
     def _give_back(self, worker: Worker) -> None:
         with self._lock:
+            self._busy.discard(worker)
             if worker.alive and not self._closed:
                 self._idle.append(worker)
                 return
@@ -238,6 +255,7 @@ def _answer(kind: str, *args: Any) -> tuple[bool, Any]:
 def _load(reference: tuple[str, Any]) -> None:
     from rewards import registry
 
+    _limit_cpu(START_TIMEOUT_S)  # what is left of the last job's limit may be too little
     how, what = reference
     if how == "value":
         made = pickle.loads(what)

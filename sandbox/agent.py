@@ -209,7 +209,7 @@ def measure_tree(root: int) -> Usage:
     """Add up CPU time, resident memory, run-queue waits and processes below and with `root`."""
     usage = Usage()
     for pid, stat in _descendants(root).items():
-        usage.processes += 1
+        usage.processes += int(stat[17])  # threads, as the kernel's own limits count them
         usage.cpu_s += (int(stat[11]) + int(stat[12]) + int(stat[13]) + int(stat[14])) / TICKS
         usage.memory_mb += int(stat[21]) * PAGE_MB if pid != root else 0.0
         usage.starved_s += _starved_s(pid)

@@ -32,8 +32,8 @@ class Limits:
     """Resident memory of the whole tree."""
     output_kb: int = 10_240
     """Bytes on each of stdout, stderr and the result channel; the job is killed at the cap."""
-    processes: int = 32
-    """Processes alive at once."""
+    processes: int = 64
+    """Processes and threads alive at once."""
     disk_mb: int = 64
     """Size of the job's private /tmp, and of any file in it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import secrets
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from sandbox import Job, Limits, Outcome, Sandbox
 
 STARVED_SHARE = 0.2
 """An overrun of wall time is the machine's fault if the job waited this much of it for a core."""
+RESULT_ROOM = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,11 @@ class _Runner:
             return self._check(test.input, text, test.output, outcome)
         passed = same_output(outcome.stdout, test.output, self.spec.float_tolerance)
         got = outcome.stdout.decode("utf-8", "backslashreplace")
-        return _compared(passed, test.input, repr(got), repr(test.output), outcome)
+        return _compared(passed, _show(test.input), _show(got), _show(test.output), outcome)
 
     def call(self, test: CallTest) -> Result:
         task = {"entry_point": test.entry_point, "args": list(test.args), "kwargs": test.kwargs}
-        outcome, frame = self._drive(drivers.CALL, task)
+        outcome, frame = self._drive(drivers.CALL, task, 4 * len(dumps(test.expected)))
         if failed := _failure(outcome, test.source, frame):
             return failed
         value = frame["value"]
@@ -89,8 +91,8 @@ class _Runner:
             passed = same_value(value, test.expected, self.spec.float_tolerance)
         else:
             passed = same_relation(value, test.relation, test.expected)
-        wanted = repr(test.expected) if test.relation in ("equals", "is") else test.relation
-        return _compared(passed, test.source, repr(value), wanted, outcome)
+        wanted = _show(test.expected) if test.relation in ("equals", "is") else test.relation
+        return _compared(passed, test.source, _show(value), wanted, outcome)
 
     def shared(self, test: SharedTest) -> Result:
         nonce = secrets.token_hex(16)
@@ -129,12 +131,18 @@ class _Runner:
         frame = _frame(checked)
         if not isinstance(frame.get("verdict"), bool):
             detail = frame.get("error") or checked.infra_error or checked.limit or "no verdict"
-            return Result("infra_error", repr(given), detail=f"the checker failed: {detail}")
-        wanted = f"what the checker accepts (e.g. {expected!r})"
-        return _compared(frame["verdict"], repr(given), repr(output), wanted, outcome)
+            return Result("infra_error", _show(given), detail=f"the checker failed: {detail}")
+        wanted = f"what the checker accepts (e.g. {_show(expected)})"
+        return _compared(frame["verdict"], _show(given), _show(output), wanted, outcome)
 
-    def _drive(self, driver: bytes, task: dict[str, Any]) -> tuple[Outcome, dict[str, Any]]:
+    def _drive(
+        self, driver: bytes, task: dict[str, Any], room: int = 0
+    ) -> tuple[Outcome, dict[str, Any]]:
         outcome = self._run(_job(driver, task, self.limits, self.source))
+        # Decoding and comparing take our time: what is far too large to be right is not read.
+        if len(outcome.result) > room + RESULT_ROOM and self.spec.checker is None:
+            size = f"{len(outcome.result)} bytes, far more than expected"
+            return outcome, {"not_plain": f"the result takes {size}"}
         return outcome, _frame(outcome)
 
     def _run(self, job: Job) -> Outcome:
@@ -208,6 +216,23 @@ def _diagnose(outcome: Outcome, frame: dict[str, Any] | None) -> tuple[str | Non
 def _compared(passed: bool, test: str, got: str, wanted: str, outcome: Outcome) -> Result:
     verdict = "passed" if passed else "wrong"
     return Result(verdict, test, got, wanted, cpu_s=outcome.cpu_s)
+
+
+class _Repr(reprlib.Repr):
+    """A repr whose cost does not grow with the value: a model chooses how large that is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 200
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 20
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Show an integer, or its size where its decimal digits would take long to compute."""
+        bits = x.bit_length()
+        return repr(x) if bits < 1024 else f"<an integer of {bits} bits>"
+
+
+_show = _Repr().repr
 
 
 def _short(text: str, limit: int = 200) -> str:

@@ -26,7 +26,7 @@ class LimitsSpec(BaseModel):
     wall_s: float | None = Field(None, gt=0, le=3600)
     memory_mb: int = Field(512, ge=32)
     output_kb: int = Field(10_240, ge=1)
-    processes: int = Field(32, ge=1)
+    processes: int = Field(64, ge=1)
 
 
 class StdinTest(BaseModel):

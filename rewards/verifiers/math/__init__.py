@@ -88,6 +88,9 @@ def math(completion: Completion, spec: MathSpec) -> Score:
     found = extract(completion.answer_text)
     if isinstance(found, Missing):
         return Score.malformed(found.reason, code=found.code)
+    if completion.truncated and found.source in ("sentence", "last_line"):
+        # cut off, "the answer is 12" may have been going to be "123"; a tag or a brace closes
+        return Score.malformed("cut off before the answer was finished", code="unfinished_answer")
     shown = {"extracted": found.text[:500], "source": found.source}
     if complaint := bounds_complaint(found.text):
         return Score(0.0, Verdict.LIMIT, complaint, evidence={**shown, "code": "too_large"})

@@ -58,6 +58,14 @@ _REWRITES = [
 _FENCES = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"))
 
 
+# No answer needs these, and the parsers behind would work out their digits.
+_BOMBS = re.compile(
+    r"\d{5,} ?!|! ?\) ?!"  # 100000!, ((10!)!)!
+    r"|(?:\^|\*\*)[ {(]*\d{5,}"  # 2^{99999}
+    r"|(?:\d[ })]*(?:\^|\*\*)[ {(]*){3}"  # 9^{9^{9^9}}
+)
+
+
 class Quantity(NamedTuple):
     """An exact number and the unit it came with, "" for none."""
 
@@ -71,6 +79,8 @@ def bounds_complaint(text: str) -> str | None:
         return f"the answer has {len(text)} characters; at most {MAX_CHARS} are read"
     if re.search(rf"\d{{{MAX_DIGITS + 1}}}", text):
         return f"the answer has a number of more than {MAX_DIGITS} digits"
+    if bomb := _BOMBS.search(text):
+        return f"the answer has a power or factorial beyond reason: {bomb[0]!r:.60}"
     depth = deepest = 0
     for char in text:
         depth += (char in "{([") - (char in "})]")

@@ -131,6 +131,6 @@ def _last_line(text: str) -> Answer | None:
     whole = text.strip()
     last = whole.rpartition("\n")[2].strip()
     alone = last == whole and len(whole) <= LONE_LINE_CHARS
-    if alone or quantity(last) is not None:
+    if last and (alone or quantity(last)):
         return Answer(last, "last_line")
     return None

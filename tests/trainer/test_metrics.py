@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from rewards import Score
+from trainer.advantages import group_advantages
+from trainer.evaluate import pass_at_1
+from trainer.metrics import (
+    JsonlFile,
+    drop_non_finite,
+    read_jsonl,
+    rollout_metrics,
+    sample_records,
+    score_metrics,
+)
+from trainer.rollout import Group, Prompt, Sample
+from trainer.scoring import ScoredGroup, advantages_of
+
+RIGHT = Score(1.0, "correct", outcome=1.0)  # type: ignore[arg-type]
+HALF = Score(0.5, "partial", outcome=0.5)  # type: ignore[arg-type]
+WRONG = Score(0.0, "incorrect", outcome=0.0)  # type: ignore[arg-type]
+UNJUDGED = Score.unjudged("the sandbox is down")
+
+
+def group(*scores: Score, length: int = 2) -> ScoredGroup:
+    samples = tuple(
+        Sample((5,) * length, (-0.5,) * length, "stop" if k else "length", f"text {k}")
+        for k in range(len(scores))
+    )
+    return ScoredGroup(Group(Prompt("p", (3,), "ask"), samples), scores)
+
+
+def test_unjudged_completions_enter_no_mean() -> None:
+    metrics = score_metrics([group(RIGHT, UNJUDGED, RIGHT)])
+    assert metrics["reward/mean"] == metrics["outcome/mean"] == 1.0
+    assert metrics["verify/unjudged_frac"] == pytest.approx(1 / 3)
+
+
+def test_where_nothing_is_judged_there_is_no_mean() -> None:
+    assert score_metrics([group(UNJUDGED)]) == {"verify/unjudged_frac": 1.0}
+
+
+def test_a_reward_of_zero_counts() -> None:
+    # OpenRLHF 1219: a score of 0.0 was taken for a missing one.
+    assert score_metrics([group(WRONG, RIGHT)])["reward/mean"] == 0.5
+
+
+def test_parts_have_their_own_means() -> None:
+    whole = RIGHT.replace(parts={"code": HALF, "length": UNJUDGED})
+    metrics = score_metrics([group(whole, whole)])
+    assert metrics["reward/code/mean"] == 0.5
+    assert "reward/length/mean" not in metrics
+
+
+def test_rollout_metrics_describe_lengths_and_spread() -> None:
+    scored = [group(RIGHT, WRONG), group(RIGHT, RIGHT, length=4)]
+    metrics = rollout_metrics(scored, advantages_of(scored, eps=1e-6))
+    assert metrics["completions/length_mean"] == 3.0
+    assert metrics["completions/truncated_frac"] == 0.5
+    assert metrics["completions/unique_frac"] == 0.5
+    assert metrics["groups/zero_variance_frac"] == 0.5
+    assert metrics["entropy"] == pytest.approx(0.5)
+    assert metrics["advantages/abs_mean"] == pytest.approx(1.0, rel=1e-5)
+
+
+def test_a_sample_record_says_why_it_got_what_it_got() -> None:
+    scored = [group(RIGHT, UNJUDGED, WRONG)]
+    first, second, third = sample_records(7, scored, advantages_of(scored, eps=1e-6))
+    assert (first["schema_version"], first["step"], first["group"]) == (1, 7, 0)
+    assert (first["prompt"], first["completion"]) == ("ask", "text 0")
+    assert (first["verdict"], first["finish_reason"], first["num_tokens"]) == (
+        "correct",
+        "length",
+        2,
+    )
+    assert first["advantage"] == pytest.approx(1.0, rel=1e-5)
+    assert (second["advantage"], second["reason"]) == (None, "the sandbox is down")
+    assert third["score"]["value"] == 0.0
+
+
+def test_sample_records_are_json() -> None:
+    scored = [group(RIGHT.replace(evidence={"odd": {1, 2}}), WRONG)]
+    advantages = group_advantages(torch.zeros(1, 2), torch.ones(1, 2, dtype=torch.bool), eps=1e-6)
+    for record in sample_records(1, scored, advantages):
+        json.dumps(record, default=repr)
+
+
+def test_what_is_not_finite_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    assert drop_non_finite({"step": 3, "kl": float("nan"), "loss": 1.0}) == {"step": 3, "loss": 1.0}
+    assert "step 3: not finite, left out: kl" in caplog.text
+
+
+def test_a_file_is_cut_to_its_checkpoint_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    file = JsonlFile(path)
+    file.append({"step": 1})
+    size = file.size
+    file.append({"step": 2})
+    file.close()
+    again = JsonlFile(path, size=size)
+    again.append({"step": "two"})
+    again.close()
+    assert read_jsonl(path) == [{"step": 1}, {"step": "two"}]
+
+
+def test_any_text_a_model_writes_can_be_logged(tmp_path: Path) -> None:
+    file = JsonlFile(tmp_path / "x.jsonl")
+    file.append({"completion": "\ud800 \u2028 \x00"})
+    file.close()
+    assert len((tmp_path / "x.jsonl").read_text().split("\n")) == 2
+
+
+def test_pass_at_1_counts_only_what_is_wholly_right() -> None:
+    assert pass_at_1([group(RIGHT, HALF, WRONG, UNJUDGED)]) == pytest.approx(1 / 3)
+
+
+def test_pass_at_1_reads_the_outcome_and_not_the_shaped_reward() -> None:
+    shaped = Score(0.7, "correct", outcome=1.0)  # type: ignore[arg-type]
+    assert pass_at_1([group(shaped)]) == 1.0
+
+
+def test_without_outcomes_there_is_no_pass_at_1() -> None:
+    assert pass_at_1([group(UNJUDGED)]) is None

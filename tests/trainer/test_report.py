@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from trainer.config import Config
+from trainer.curves import render
+from trainer.report import LiveReporter, PlainReporter, summarise
+
+ROW = {
+    "step": 3, "reward/mean": 0.5, "loss": -0.01, "kl": 0.002, "completions/length_mean": 31.0,
+    "tokens_per_s": 4321.0, "eval/pass@1": 0.75,
+}  # fmt: skip
+
+
+def test_a_summary_has_reward_loss_kl_length_and_speed() -> None:
+    assert summarise(ROW) == "reward 0.500  loss -0.0100  kl 0.0020  len 31.0  tok/s 4,321"
+
+
+def test_a_summary_names_what_could_not_be_judged() -> None:
+    assert summarise({"step": 1, "verify/unjudged_frac": 1.0}) == "unjudged 100%"
+
+
+def test_plain_lines_tell_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = PlainReporter()
+    reporter.start(Config(steps=4), Path("outputs/x"), 0)
+    reporter.step(ROW)
+    reporter.end(0.25, 0.75)
+    out = capsys.readouterr().out
+    assert "step 3/4  reward 0.500" in out
+    assert "left 0:00" in out
+    assert "eval/pass@1  0.250 -> 0.750" in out
+    assert "\x1b" not in out
+
+
+def test_the_live_line_shows_steps_and_metrics() -> None:
+    screen = io.StringIO()
+    reporter = LiveReporter(Console(file=screen, force_terminal=True, width=140))
+    reporter.start(Config(steps=4), Path("outputs/x"), 0)
+    reporter.note("evaluating")
+    reporter.step(ROW)
+    reporter.end(0.25, 0.75)
+    assert "3/4" in screen.getvalue()
+    assert "reward 0.500" in screen.getvalue()
+    assert "outputs/x" in screen.getvalue()
+
+
+def test_the_page_escapes_what_it_shows() -> None:
+    page = render("<b>run", [ROW], "model = '<script>'")
+    assert "<b>run" not in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("rows", [[], [{"step": 0}], [ROW], [{"step": 1, "loss": 0.0}] * 2])
+def test_the_page_can_be_drawn_from_little(rows: list[dict[str, float]]) -> None:
+    assert "</html>" in render("run", rows, "")
+
+
+def test_a_curve_has_a_point_for_every_step() -> None:
+    page = render("run", [{"step": s, "reward/mean": s / 10} for s in range(1, 8)], "")
+    assert page.count("L") >= 6
+    assert "reward 0.100 → 0.700" in page

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import copy
+from collections import Counter
+
+import pytest
+import torch
+
+from trainer.policy import Policy
+from trainer.rollout import Group, Prompt, Sample, hf
+from trainer.rollout.hf import HFEngine, stream_seed
+
+
+def sample(
+    policy: Policy,
+    prompts: list[Prompt],
+    *,
+    num_samples: int = 4,
+    max_new_tokens: int = 12,
+    temperature: float = 1.0,
+    stream: str = "0/1",
+    max_rows: int = 512,
+) -> list[Group]:
+    return HFEngine(policy, max_rows=max_rows).generate(
+        prompts,
+        num_samples=num_samples,
+        max_new_tokens=max_new_tokens,
+        temperature=temperature,
+        stream=stream,
+    )
+
+
+def ids(groups: list[Group]) -> dict[str, list[tuple[int, ...]]]:
+    return {group.prompt.id: [s.ids for s in group.samples] for group in groups}
+
+
+@pytest.fixture
+def groups(policy: Policy, prompts: list[Prompt]) -> list[Group]:
+    return sample(policy, prompts)
+
+
+@pytest.fixture
+def samples(groups: list[Group]) -> list[Sample]:
+    return [s for group in groups for s in group.samples]
+
+
+@pytest.mark.parametrize("max_rows", [1, 3, 7, 32])
+def test_batch_size_changes_no_sample(
+    policy: Policy, prompts: list[Prompt], groups: list[Group], max_rows: int
+) -> None:
+    assert ids(sample(policy, prompts, max_rows=max_rows)) == ids(groups)
+
+
+def test_order_changes_no_sample(
+    policy: Policy, prompts: list[Prompt], groups: list[Group]
+) -> None:
+    assert ids(sample(policy, prompts[::-1])) == ids(groups)
+
+
+def test_neighbours_change_no_sample(
+    policy: Policy, prompts: list[Prompt], groups: list[Group]
+) -> None:
+    assert ids(sample(policy, prompts[3:5])).items() <= ids(groups).items()
+
+
+def test_group_size_changes_no_sample(
+    policy: Policy, prompts: list[Prompt], groups: list[Group]
+) -> None:
+    larger = ids(sample(policy, prompts, num_samples=9))
+    assert {name: drawn[:4] for name, drawn in larger.items()} == ids(groups)
+
+
+def test_a_longer_limit_only_prolongs_samples(
+    policy: Policy, prompts: list[Prompt], groups: list[Group]
+) -> None:
+    longer = ids(sample(policy, prompts, max_new_tokens=20))
+    assert {n: [s[:12] for s in drawn] for n, drawn in longer.items()} == ids(groups)
+
+
+def test_near_ties_are_decided_the_same_in_every_batch(
+    policy: Policy, prompts: list[Prompt], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With a noisy model, as large batches on other kernels are, only the rule for ties holds the
+    # samples together. Noise of 1e-3 stands for that; ties are called below 0.05.
+    exact = policy.model.forward
+
+    def noisy(*args: object, **kwargs: object) -> object:
+        output = exact(*args, **kwargs)
+        if kwargs.get("use_cache"):
+            output.logits = output.logits + 1e-3 * torch.randn_like(output.logits)
+        return output
+
+    monkeypatch.setattr(hf, "TIE", 0.05)
+    monkeypatch.setattr(policy.model, "forward", noisy)
+    torch.manual_seed(0)
+    drawn = [ids(sample(policy, prompts, num_samples=40, max_rows=rows)) for rows in (800, 64)]
+    assert drawn[0] == drawn[1]
+
+
+def test_steps_draw_different_samples(
+    policy: Policy, prompts: list[Prompt], groups: list[Group]
+) -> None:
+    assert ids(sample(policy, prompts, stream="0/2")) != ids(groups)
+
+
+def test_members_of_a_group_differ(groups: list[Group]) -> None:
+    # verl 5179, SkyRL 1042: one seed for all requests made groups of copies.
+    assert all(len({s.ids for s in group.samples}) > 1 for group in groups)
+
+
+def test_names_of_streams_cannot_run_into_each_other() -> None:
+    assert stream_seed("0/1", "1", 0) != stream_seed("0/11", "", 0)
+
+
+def test_samples_follow_the_models_distribution(policy: Policy) -> None:
+    prompt = Prompt("p", (5, 6), "c d")
+    drawn = sample(policy, [prompt], num_samples=4000, max_new_tokens=1, max_rows=4000)
+    counts = Counter(s.ids[0] for s in drawn[0].samples)
+    with torch.no_grad():
+        probability_V = policy.model(torch.tensor([prompt.ids])).logits[0, -1].softmax(-1)
+    for token, probability in enumerate(probability_V.tolist()):
+        spread = (probability * (1 - probability) / 4000) ** 0.5
+        assert counts[token] / 4000 == pytest.approx(probability, abs=5 * spread + 1e-4)
+
+
+@pytest.mark.parametrize("temperature", [0.7, 1.0, 1.5])
+def test_log_probabilities_are_of_the_distribution_drawn_from(
+    policy: Policy, prompts: list[Prompt], temperature: float
+) -> None:
+    # trl 4159: raw log-probabilities at a temperature other than 1 bias the ratio.
+    for group in sample(policy, prompts[:4], temperature=temperature):
+        for drawn in group.samples:
+            everything = torch.tensor([(*group.prompt.ids, *drawn.ids)])
+            with torch.no_grad():
+                logits_TV = policy.model(everything).logits[0] / temperature
+            start = len(group.prompt.ids) - 1
+            logprobs_CV = logits_TV.log_softmax(-1)[start : start + len(drawn.ids)]
+            expected = [float(logprobs_CV[t, token]) for t, token in enumerate(drawn.ids)]
+            assert list(drawn.logprobs) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_stopped_sample_ends_with_the_end_token_and_has_no_other(samples: list[Sample]) -> None:
+    stopped = [s for s in samples if s.finish_reason == "stop"]
+    assert stopped
+    assert all(s.ids[-1] == 1 and 1 not in s.ids[:-1] for s in stopped)
+
+
+def test_a_truncated_sample_has_the_full_length_and_no_end_token(samples: list[Sample]) -> None:
+    truncated = [s for s in samples if s.truncated]
+    assert truncated
+    assert all(len(s.ids) == 12 and 1 not in s.ids for s in truncated)
+
+
+def test_every_end_token_of_the_model_stops(policy: Policy, prompts: list[Prompt]) -> None:
+    # trl 7039: with several end tokens, those the tokenizer does not name never stopped.
+    policy.model.generation_config.eos_token_id = [1, 7]
+    drawn = [s for group in sample(policy, prompts) for s in group.samples]
+    assert {s.ids[-1] for s in drawn if s.finish_reason == "stop"} == {1, 7}
+
+
+def test_a_padding_token_that_is_sampled_is_kept(policy: Policy, prompts: list[Prompt]) -> None:
+    # trl 4970: masks made from token values lose tokens that look like padding.
+    policy.model.generation_config.eos_token_id = None
+    policy.tokenizer.eos_token = None
+    drawn = [s for group in sample(policy, prompts, num_samples=8) for s in group.samples]
+    assert all(len(s.ids) == 12 for s in drawn)
+    assert any(0 in s.ids for s in drawn)
+
+
+def test_text_is_decoded_without_special_tokens(samples: list[Sample]) -> None:
+    assert all("<eos>" not in s.text for s in samples)
+
+
+def test_sampling_leaves_the_policy_as_it_was(policy: Policy, prompts: list[Prompt]) -> None:
+    before = copy.deepcopy(policy.model.state_dict())
+    sample(policy, prompts)
+    assert all(torch.equal(before[k], v) for k, v in policy.model.state_dict().items())
+    assert all(p.grad is None for p in policy.model.parameters())

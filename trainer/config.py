@@ -1,0 +1,249 @@
+"""Settings of a run: one flat frozen dataclass, from defaults, task, file and flags.
+
+Precedence: default < the task's task.toml `[train]` < `--config run.toml` < flag. What a run used
+is written to its folder as config.toml, which `--config` reads back.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from rewards.errors import ConfigurationError, did_you_mean
+
+LossAggregation = Literal["token", "sequence"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting of a run; the string under a field is its help text."""
+
+    task: str = "code"
+    """What to learn: code or math (bundled); with --data gsm8k, math500, mbpp, humaneval, jsonl."""
+    data: str | None = None
+    """JSONL file with training rows, for tasks that bundle none."""
+    eval_data: str | None = None
+    """JSONL file with held-out rows; without it a part of --data is held out."""
+    level: int | None = None
+    """Difficulty of a bundled task; the task's own default when absent."""
+    model: str = "tiny"
+    """The bundled tiny model, a folder in Hugging Face layout, or a model id."""
+    output_dir: str | None = None
+    """Run folder; default outputs/TASK-MODEL-TIME."""
+    config: str | None = None
+    """TOML file with settings named as these flags (group_size = 8); flags win over it."""
+    resume: bool = False
+    """Go on from the latest checkpoint of --output-dir (or of the folder of --config)."""
+    overwrite: bool = False
+    """Replace the run that lies in --output-dir."""
+    dry_run: bool = False
+    """Print the resolved settings and what would be run, and exit."""
+
+    steps: int = 100
+    """Optimisation steps; each samples prompts_per_step x group_size completions."""
+    prompts_per_step: int = 16
+    """Prompts in a step."""
+    group_size: int = 8
+    """Completions sampled for each prompt; they are compared with each other."""
+    max_new_tokens: int = 512
+    """Longest completion in tokens; a longer one is cut off and counts as truncated."""
+    temperature: float = 1.0
+    """Sampling temperature of training; the loss sees the same scaled distribution."""
+    rollout_batch_size: int = 512
+    """Sequences decoded at once; changes speed and memory, never the samples (in float32)."""
+
+    learning_rate: float = 1e-6
+    """Peak learning rate of AdamW."""
+    warmup_steps: int = 0
+    """Steps over which the learning rate rises linearly to its peak, where it stays."""
+    weight_decay: float = 0.0
+    """Decoupled weight decay of the matrices (not of norms and biases)."""
+    max_grad_norm: float = 1.0
+    """Gradients are scaled down to this global norm; 0 = no clipping."""
+    clip_eps: float = 0.2
+    """The probability ratio counts within 1 - clip_eps .. 1 + clip_eps."""
+    beta: float = 0.04
+    """Weight of the KL divergence to the starting model; 0 = off, and no reference is loaded."""
+    advantage_eps: float = 1e-6
+    """Added to a group's standard deviation; a group whose rewards spread less teaches nothing."""
+    loss_aggregation: LossAggregation = "token"
+    """Mean over all tokens of the step (DAPO), or over completions of their token means (GRPO)."""
+    epochs_per_rollout: int = 1
+    """Optimiser steps taken on each rollout."""
+    micro_batch_size: int = 32
+    """Sequences in one forward and backward pass; changes memory, never the gradient."""
+
+    eval_every: int = 20
+    """Steps between evaluations; 0 = only before the first step and after the last."""
+    eval_prompts: int = 100
+    """Held-out prompts of an evaluation; 0 = no evaluation."""
+    eval_samples: int = 4
+    """Completions for each of them, at temperature 1."""
+
+    save_every: int = 50
+    """Steps between checkpoints; 0 = only at the end."""
+    keep_checkpoints: int = 2
+    """Checkpoints kept; older ones are removed once a newer one is safely on disk."""
+    logger: Literal["none", "wandb", "trackio", "tensorboard"] = "none"
+    """Metrics go to metrics.jsonl always, and there as well."""
+
+    sandbox: str = "auto"
+    """Where model-written code runs: auto, bubblewrap, or process (no security boundary)."""
+    workers: int | None = None
+    """Completions judged at once; as many as CPUs when absent."""
+    verifier: tuple[str, ...] = ()
+    """Verifiers of your own to load: pkg.module:object or file.py:object."""
+
+    seed: int = 0
+    """Seed of everything random; equal seeds on equal machines give equal runs."""
+    device: str = "auto"
+    """auto, cpu, cuda, cuda:1, ..."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Arithmetic of the passes (auto: bfloat16 on a GPU); weights are kept in float32."""
+
+    def validate(self) -> Config:
+        """Return self, or say which value is out of range.
+
+        Raises:
+            ConfigurationError: Naming the setting, its value, and what it may be.
+        """
+        for name, (accepts, rule) in _RULES.items():
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and accepts(value)):
+                raise ConfigurationError(f"{name} must be {rule}, not {value}")
+        if self.resume and self.overwrite:
+            raise ConfigurationError("resume and overwrite exclude each other; give one of them")
+        if self.loss_aggregation not in get_args(LossAggregation):
+            raise ConfigurationError(
+                f"loss_aggregation must be token or sequence, not {self.loss_aggregation!r}"
+            )
+        return self
+
+
+# How a run is started, not what it computes: not read from files, not written to config.toml.
+COMMAND_KEYS = frozenset({"config", "resume", "overwrite", "dry_run"})
+SETTINGS = tuple(f.name for f in fields(Config) if f.name not in COMMAND_KEYS)
+# A table of config.toml that says where the run came from; ignored when read back.
+PROVENANCE = "provenance"
+
+_Rule = tuple[Callable[[Any], bool], str]
+_AT_LEAST_0: _Rule = (lambda x: x >= 0, "at least 0")
+_AT_LEAST_1: _Rule = (lambda x: x >= 1, "at least 1")
+_ABOVE_0: _Rule = (lambda x: x > 0, "above 0")
+_RULES: dict[str, _Rule] = {
+    "group_size": (lambda x: x >= 2, "at least 2 (a group of one has nothing to compare)"),
+    "clip_eps": (lambda x: 0 < x < 1, "between 0 and 1"),
+    "temperature": _ABOVE_0,
+    "learning_rate": _ABOVE_0,
+    "advantage_eps": _ABOVE_0,
+    **dict.fromkeys(
+        ("warmup_steps", "weight_decay", "max_grad_norm", "beta", "steps", "eval_every",
+         "eval_prompts", "save_every", "seed"), _AT_LEAST_0),
+    **dict.fromkeys(
+        ("prompts_per_step", "max_new_tokens", "rollout_batch_size", "epochs_per_rollout",
+         "micro_batch_size", "eval_samples", "keep_checkpoints", "workers"), _AT_LEAST_1),
+}  # fmt: skip
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a settings file.
+
+    Raises:
+        ConfigurationError: If it cannot be read, or is not TOML.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigurationError(f"cannot read the settings file {path}: {why}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path} is not valid TOML: {error}") from error
+    data.pop(PROVENANCE, None)
+    return data
+
+
+def apply_settings(base: Config, settings: Mapping[str, Any], source: str) -> Config:
+    """Return `base` with `settings` on top.
+
+    Args:
+        base: What holds where the settings are silent.
+        settings: Names and values, as TOML gives them.
+        source: Where they come from, for error messages.
+
+    Raises:
+        ConfigurationError: On an unknown name or a value of the wrong type.
+    """
+    hints = get_type_hints(Config)
+    changes: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in SETTINGS:
+            flag = name in COMMAND_KEYS
+            hint = f" Give it as a flag: --{name.replace('_', '-')}" if flag else ""
+            raise ConfigurationError(
+                f"{source}: unknown setting {name!r}.{hint or did_you_mean(name, SETTINGS)}"
+            )
+        changes[name] = _coerce(value, hints[name], f"{source}: {name}")
+    return replace(base, **changes)
+
+
+def _coerce(value: Any, hint: Any, where: str) -> Any:
+    """Check a TOML value against a field's type; an integer may stand for a float."""
+    if get_origin(hint) is Literal:
+        if value in get_args(hint):
+            return value
+        raise ConfigurationError(f"{where} must be one of {_choices(hint)}, not {value!r}")
+    if get_origin(hint) is tuple:
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise ConfigurationError(f"{where} must be a list of strings, not {value!r}")
+    kind = hint
+    if get_origin(hint) in (Union, types.UnionType):
+        kind = next(arg for arg in get_args(hint) if arg is not type(None))
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ConfigurationError(f"{where} must be {_NAMES[kind]}, not {value!r}")
+    return value
+
+
+_NAMES = {int: "an integer", float: "a number", str: "a string", bool: "true or false"}
+
+
+def _choices(hint: Any) -> str:
+    return ", ".join(repr(choice) for choice in get_args(hint))
+
+
+def to_toml(config: Config, provenance: Mapping[str, str] | None = None) -> str:
+    """Write the settings as TOML that `read_toml` and `apply_settings` read back."""
+    lines = []
+    for name in SETTINGS:
+        value = getattr(config, name)
+        if value is not None:  # TOML has no null; an absent key is the default, None
+            lines.append(f"{name} = {_to_toml_value(value)}")
+    if provenance:
+        lines += ["", f"[{PROVENANCE}]"]
+        lines += [f'"{key}" = {_to_toml_value(value)}' for key, value in provenance.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _to_toml_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(_to_toml_value(item) for item in value) + "]"
+    raise TypeError(f"no TOML for {value!r}")
+
+
+def _quote(text: str) -> str:
+    """Quote as a TOML basic string: the escapes of JSON, and DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,132 @@
+"""What happened, as numbers (metrics.jsonl) and as text (samples.jsonl).
+
+Both files are appended to line by line, so that they can be followed while a run goes on. A
+checkpoint keeps their sizes; a resumed run cuts them back to it first.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trainer.advantages import Advantages
+from trainer.scoring import ScoredGroup
+
+log = logging.getLogger(__name__)
+
+SAMPLES_SCHEMA_VERSION = 1
+
+
+class JsonlFile:
+    """An append-only file of one JSON object a line."""
+
+    def __init__(self, path: Path, *, size: int = 0) -> None:
+        """Open for appending after the first `size` bytes; the rest is cut off."""
+        self._file = path.open("ab")
+        self._file.truncate(size)
+        self._file.seek(size)
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far."""
+        return self._file.tell()
+
+    def append(self, *records: Mapping[str, Any]) -> None:
+        """Write records and hand them to the operating system."""
+        for record in records:
+            line = json.dumps(record, ensure_ascii=False, default=repr)
+            self._file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    """Read a file of one JSON object a line; none if it is not there."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def drop_non_finite(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Leave out what JSON and plots cannot hold, with a warning."""
+    bad = sorted(name for name, value in metrics.items() if not math.isfinite(value))
+    if bad:
+        log.warning("step %s: not finite, left out: %s", metrics.get("step"), ", ".join(bad))
+    return {name: value for name, value in metrics.items() if name not in bad}
+
+
+def rollout_metrics(scored: Sequence[ScoredGroup], advantages: Advantages) -> dict[str, float]:
+    """Describe a scored rollout: rewards, lengths, spread."""
+    samples = [sample for group in scored for sample in group.group.samples]
+    num_groups, num_tokens = len(scored), sum(len(s.ids) for s in samples)
+    unique = sum(len({s.ids for s in group.group.samples}) for group in scored)
+    kept = advantages.advantages_PG[advantages.kept_PG]
+    return {
+        **score_metrics(scored),
+        "completions/length_mean": num_tokens / len(samples),
+        "completions/truncated_frac": _mean([s.truncated for s in samples]),
+        "completions/unique_frac": unique / len(samples),
+        # The mean surprise of what was sampled is an unbiased estimate of the entropy, for free.
+        "entropy": -sum(math.fsum(s.logprobs) for s in samples) / num_tokens,
+        "advantages/abs_mean": float(kept.abs().mean()) if kept.numel() else 0.0,
+        "groups/zero_variance_frac": float(advantages.zero_variance_P.sum()) / num_groups,
+    }
+
+
+def score_metrics(scored: Sequence[ScoredGroup]) -> dict[str, float]:
+    """Average the judged scores, in all and part by part; name how many are unjudged."""
+    scores = [score for group in scored for score in group.scores]
+    values = [score.value for score in scores if score.value is not None]
+    outcomes = [score.outcome for score in scores if score.outcome is not None]
+    metrics = {"verify/unjudged_frac": 1 - len(values) / len(scores)}
+    if values:
+        metrics["reward/mean"] = _mean(values)
+        metrics["reward/std"] = statistics.pstdev(values)
+    if outcomes:
+        metrics["outcome/mean"] = _mean(outcomes)
+    for name in sorted({name for score in scores for name in score.parts}):
+        parts = [score.parts[name].value for score in scores if name in score.parts]
+        if judged := [value for value in parts if value is not None]:
+            metrics[f"reward/{name}/mean"] = _mean(judged)
+    return metrics
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def sample_records(
+    step: int, scored: Sequence[ScoredGroup], advantages: Advantages
+) -> list[dict[str, Any]]:
+    """Describe every sample of a step, with why it got what it got."""
+    return [
+        {
+            "schema_version": SAMPLES_SCHEMA_VERSION,
+            "step": step,
+            "group": p,
+            "sample": k,
+            "prompt_id": group.group.prompt.id,
+            "prompt": group.group.prompt.text,
+            "completion": sample.text,
+            "score": score.to_dict(),
+            "verdict": str(score.verdict),
+            "reason": score.reason,
+            # None: took no part in the loss, being unjudged or of a group without spread.
+            "advantage": float(advantages.advantages_PG[p, k])
+            if bool(advantages.kept_PG[p, k])
+            else None,
+            "finish_reason": sample.finish_reason,
+            "num_tokens": len(sample.ids),
+        }
+        for p, group in enumerate(scored)
+        for k, (sample, score) in enumerate(zip(group.group.samples, group.scores, strict=True))
+    ]

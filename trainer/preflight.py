@@ -1,0 +1,105 @@
+"""Checks before a run: what is wrong with settings, rows or specs shows before the first step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import rewards
+from rewards.errors import ConfigurationError, RewardsError, SpecError
+from trainer.config import Config
+from trainer.tasks import Row, Task
+
+
+@dataclass(frozen=True)
+class CheckedTask:
+    """Rows of a run whose specs all compile, and the specs by row id."""
+
+    train: list[Row]
+    eval: list[Row]
+    train_specs: dict[str, Any]
+    eval_specs: dict[str, Any]
+
+
+def check_task(config: Config, task: Task) -> CheckedTask:
+    """Set up the verifiers, and compile every spec of the task.
+
+    Raises:
+        RewardsError: If a verifier cannot be loaded, a spec is bad (the row is named), or there
+            are too few rows.
+    """
+    for path in config.verifier:
+        rewards.load(path)
+    sandbox = None if config.sandbox == "auto" else config.sandbox
+    if sandbox or config.workers:
+        # "auto" leaves the choice to rewards, which also heeds the environment.
+        rewards.configure(sandbox=sandbox, workers=config.workers)
+    if config.prompts_per_step > len(task.train):
+        raise ConfigurationError(
+            f"prompts_per_step {config.prompts_per_step} is more than the {len(task.train)} "
+            f"training rows of task {task.name!r}; lower it"
+        )
+    if config.eval_prompts and not task.test:
+        raise ConfigurationError(
+            f"task {task.name!r} has no held-out rows; give --eval-data, or --eval-prompts 0"
+        )
+    held_out = task.test[: config.eval_prompts]
+    return CheckedTask(
+        task.train, held_out, _specs(task.train, "training"), _specs(held_out, "held-out")
+    )
+
+
+def _specs(rows: Sequence[Row], split: str) -> dict[str, Any]:
+    """Compile the specs of a split, and return them by row id."""
+    specs: dict[str, Any] = {}
+    bad: list[str] = []
+    for row in rows:
+        if row.id in specs:
+            raise ConfigurationError(
+                f"two {split} rows have the id {row.id!r}; ids name the random streams of samples "
+                "and must differ"
+            )
+        try:
+            rewards.compile_spec(row.spec)
+        except RewardsError as error:
+            bad.append(f"{row.id!r}: {error}")
+        specs[row.id] = row.spec
+    if bad:
+        more = f" (and {len(bad) - 1} more rows)" if len(bad) > 1 else ""
+        raise SpecError(f"bad spec in {split} row {bad[0]}{more}")
+    return specs
+
+
+def describe_plan(config: Config, task: Task, model: str) -> list[tuple[str, str]]:
+    """Say what a run would do, as (name, sentence) pairs.
+
+    Args:
+        config: The resolved settings.
+        task: The loaded task.
+        model: What is known of the model, e.g. its size.
+    """
+    per_step = config.prompts_per_step * config.group_size
+    rows_seen = config.steps * config.prompts_per_step
+    held_out = min(config.eval_prompts, len(task.test))
+    evals = 2 + (max(0, config.steps - 1) // config.eval_every if config.eval_every else 0)
+    return [
+        ("task", f"{task.name}: {len(task.train):,} training rows, {len(task.test):,} held out"),
+        ("model", model),
+        (
+            "a step",
+            f"{config.prompts_per_step} prompts x {config.group_size} = {per_step:,} completions, "
+            f"at most {per_step * config.max_new_tokens:,} tokens",
+        ),
+        (
+            "the run",
+            f"{config.steps:,} steps, {config.steps * per_step:,} completions, "
+            f"{rows_seen / len(task.train):.1f} passes over the training rows",
+        ),
+        (
+            "an eval",
+            f"{held_out} prompts x {config.eval_samples} = {held_out * config.eval_samples:,} "
+            f"completions at temperature 1, {evals if held_out else 0} times",
+        ),
+        ("run folder", str(config.output_dir)),
+    ]

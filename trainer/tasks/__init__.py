@@ -1,0 +1,24 @@
+"""Tasks: rows of data, each a question with the spec of its answer.
+
+Example:
+    >>> task = load_task("code")
+    >>> task.train[0].prompt
+"""
+
+from trainer.tasks.load import Task, available_tasks, load_task
+from trainer.tasks.public import read_gsm8k, read_humaneval, read_math, read_mbpp
+from trainer.tasks.rows import Prompt, Row, read_rows, write_rows
+
+__all__ = [
+    "Prompt",
+    "Row",
+    "Task",
+    "available_tasks",
+    "load_task",
+    "read_gsm8k",
+    "read_humaneval",
+    "read_math",
+    "read_mbpp",
+    "read_rows",
+    "write_rows",
+]

@@ -1,0 +1,206 @@
+"""Readers of public data sets in the JSONL layouts that their authors publish.
+
+Each takes a file the user has and returns rows; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewards.errors import ConfigurationError
+from trainer.tasks.rows import Row, read_jsonl, require
+
+BOXED_INSTRUCTION = "Reason step by step, and put the final answer within \\boxed{}."
+
+CODE_INSTRUCTION = "Answer with one Python code block."
+
+
+def read_gsm8k(path: Path) -> list[Row]:
+    r"""Read GSM8K: ``question``, and ``answer`` that ends in ``#### N``.
+
+    The gold keeps the solution in words and boxes the number.
+
+    Raises:
+        ConfigurationError: A row has another layout.
+    """
+    rows = []
+    for number, record in enumerate(read_jsonl(path), 1):
+        place = f"{path}, row {number}"
+        require(record, ("question", "answer"), place, "GSM8K")
+        solution, mark, answer = str(record["answer"]).rpartition("####")
+        answer = answer.strip().replace(",", "")
+        if not mark or not answer:
+            raise ConfigurationError(
+                f"{place} has an answer that ends in {str(record['answer'])[-30:]!r}; "
+                "GSM8K answers end in '#### N'"
+            )
+        # <<48/2=24>> are calculator calls, which no model is to imitate.
+        thought = re.sub(r"<<[^<>]*>>", "", solution).strip()
+        rows.append(
+            Row(
+                id=f"gsm8k-{Path(path).stem}-{number}",
+                prompt=f"{record['question']}\n\n{BOXED_INSTRUCTION}",
+                spec={"type": "math", "answer": answer},
+                gold=f"{thought}\nThe answer is \\boxed{{{answer}}}.",
+            )
+        )
+    return rows
+
+
+def read_math(path: Path) -> list[Row]:
+    r"""Read MATH and MATH-500: ``problem`` and ``solution``, with or without ``answer``.
+
+    Where ``answer`` is missing it is what the solution's last ``\boxed{}`` holds.
+
+    Raises:
+        ConfigurationError: A row has another layout, or no answer.
+    """
+    rows = []
+    for number, record in enumerate(read_jsonl(path), 1):
+        place = f"{path}, row {number}"
+        require(record, ("problem",), place, "MATH")
+        solution = str(record.get("solution", ""))
+        answer = str(record["answer"]) if "answer" in record else last_boxed(solution)
+        if not answer:
+            raise ConfigurationError(
+                f"{place} has neither an 'answer' nor a solution with \\boxed{{}}; "
+                "MATH rows have problem and solution, or problem and answer"
+            )
+        boxed = last_boxed(solution) is not None
+        rows.append(
+            Row(
+                id=str(record.get("unique_id", f"math-{Path(path).stem}-{number}")),
+                prompt=f"{record['problem']}\n\n{BOXED_INSTRUCTION}",
+                spec={"type": "math", "answer": answer},
+                gold=solution if boxed else f"The answer is $\\boxed{{{answer}}}$.",
+                meta=_math_meta(record),
+            )
+        )
+    return rows
+
+
+def _math_meta(record: dict[str, Any]) -> dict[str, Any]:
+    meta: dict[str, Any] = {}
+    # The original files say "Level 3", MATH-500 says 3.
+    if digits := re.search(r"\d+", str(record.get("level", ""))):
+        meta["level"] = int(digits.group())
+    if subject := record.get("subject", record.get("type")):
+        meta["subject"] = subject
+    return meta
+
+
+def last_boxed(text: str) -> str | None:
+    r"""Return what the last ``\boxed{...}`` holds, braces counted, or None."""
+    start = text.rfind("\\boxed{")
+    if start < 0:
+        return None
+    start += len("\\boxed{")
+    depth = 1
+    for end in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        if depth == 0:
+            return text[start:end]
+    return None
+
+
+def read_mbpp(path: Path) -> list[Row]:
+    """Read MBPP: ``text``, ``code``, ``test_list`` and ``test_setup_code``.
+
+    The first assert is shown to the model, as the paper does: it alone says the function's name.
+
+    Raises:
+        ConfigurationError: A row has another layout.
+    """
+    rows = []
+    for number, record in enumerate(read_jsonl(path), 1):
+        place = f"{path}, row {number}"
+        require(record, ("text", "code", "test_list"), place, "MBPP")
+        tests = record["test_list"]
+        if not isinstance(tests, list) or not tests:
+            raise ConfigurationError(f"{place} has the test_list {tests!r:.60}; give it asserts")
+        setup = _unix(record.get("test_setup_code") or "")
+        asserts = "\n".join(_unix(test) for test in tests)
+        rows.append(
+            Row(
+                id=f"mbpp-{record.get('task_id', number)}",
+                prompt=f"{_unix(record['text'])} {CODE_INSTRUCTION} "
+                f"It must pass this test:\n\n{_unix(tests[0])}",
+                spec={
+                    "type": "code",
+                    "style": "assert",
+                    "test_code": f"{setup}\n{asserts}\n" if setup else f"{asserts}\n",
+                },
+                gold=_fence(_unix(record["code"])),
+            )
+        )
+    return rows
+
+
+def read_humaneval(path: Path) -> list[Row]:
+    """Read HumanEval: ``prompt``, ``test``, ``entry_point`` and ``canonical_solution``.
+
+    Raises:
+        ConfigurationError: A row has another layout.
+    """
+    rows = []
+    for number, record in enumerate(read_jsonl(path), 1):
+        place = f"{path}, row {number}"
+        keys = ("prompt", "test", "entry_point", "canonical_solution")
+        require(record, keys, place, "HumanEval")
+        prompt, entry_point = record["prompt"], record["entry_point"]
+        rows.append(
+            Row(
+                id=str(record.get("task_id", f"humaneval-{number}")),
+                prompt=f"Complete this function. {CODE_INSTRUCTION} "
+                f"Repeat the imports and the signature.\n\n{_fence(prompt)}",
+                spec={
+                    "type": "code",
+                    "style": "assert",
+                    "entry_point": entry_point,
+                    "test_code": f"{record['test']}\ncheck({entry_point})\n",
+                },
+                gold=_fence(prompt + record["canonical_solution"]),
+            )
+        )
+    return rows
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _fence(code: str) -> str:
+    return f"```python\n{code.rstrip()}\n```"
+
+
+@dataclass(frozen=True)
+class PublicLayout:
+    """A public data set: how to read its file, and where the file comes from."""
+
+    read: Callable[[Path], list[Row]]
+    source: str
+
+
+_MATH = PublicLayout(
+    read_math,
+    "test.jsonl of huggingface.co/datasets/HuggingFaceH4/MATH-500, or any JSONL with problem and "
+    "solution or answer",
+)
+
+PUBLIC_LAYOUTS = {
+    "gsm8k": PublicLayout(
+        read_gsm8k,
+        "grade_school_math/data/train.jsonl and test.jsonl of github.com/openai/grade-school-math",
+    ),
+    "math500": _MATH,
+    "mbpp": PublicLayout(
+        read_mbpp, "mbpp/mbpp.jsonl of github.com/google-research/google-research"
+    ),
+    "humaneval": PublicLayout(
+        read_humaneval, "data/HumanEval.jsonl.gz of github.com/openai/human-eval, unpacked"
+    ),
+}

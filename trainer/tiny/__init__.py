@@ -1,0 +1,12 @@
+"""The bundled tiny model: about one million parameters that start both bundled tasks half able.
+
+``python -m trainer.tiny`` makes it anew. It is a standard Hugging Face llama, so whatever loads a
+large model (transformers, vLLM) loads this one from ``TINY_PATH``.
+"""
+
+from pathlib import Path
+
+__all__ = ["TINY_PATH"]
+
+TINY_PATH = Path(__file__).parent / "model"
+"""The folder with the weights, the configuration and the tokenizer."""
