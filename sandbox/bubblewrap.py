@@ -12,10 +12,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from sandbox.slots import AGENT, Slot, SlotSandbox
+from sandbox.slots import PACKAGE, Slot, SlotSandbox
 from sandbox.types import SandboxError
 
-INSIDE_AGENT = "/run/agent.py"
+INSIDE_TOOLKIT = "/run/toolkit"
 INSIDE_PACKAGES = "/run/packages"
 SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin")
 ETC = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
@@ -30,8 +30,12 @@ def open_bubblewrap(slots: int) -> SlotSandbox:
     packages = find_packages()
     command = build_command(find_bwrap(), packages)
     inside = INSIDE_PACKAGES if packages else None
+
+    def start() -> Slot:
+        return Slot(command, INSIDE_TOOLKIT, isolate=True)
+
     try:
-        return SlotSandbox("bubblewrap", slots, lambda: Slot(command, isolate=True), inside)
+        return SlotSandbox("bubblewrap", slots, start, inside)
     except SandboxError as error:
         raise SandboxError(
             f"bubblewrap cannot make a sandbox here: {error}. Unprivileged user namespaces must be"
@@ -73,15 +77,16 @@ def build_command(bwrap: str, packages: str | None = None) -> list[str]:
         command += ["--ro-bind", str(python), str(python)]
     if packages:
         command += ["--ro-bind", packages, INSIDE_PACKAGES]
-    command += ["--ro-bind", str(AGENT), INSIDE_AGENT, "--proc", "/proc", "--dev", "/dev"]
+    command += ["--ro-bind", str(PACKAGE), f"{INSIDE_TOOLKIT}/sandbox"]
+    command += ["--proc", "/proc", "--dev", "/dev"]
     command += ["--tmpfs", "/tmp", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
-    return [*command, "--", *python_command(INSIDE_AGENT)]
+    return [*command, "--", *agent_command()]
 
 
-def python_command(agent: str) -> list[str]:
-    """Return the interpreter's own command line: no site packages, no paths from outside."""
+def agent_command() -> list[str]:
+    """Return the agent's own command line: this Python, without site packages."""
     executable = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    return [str(executable), "-s", "-S", "-P", "-B", "-X", "utf8", agent]
+    return [str(executable), "-s", "-S", "-P", "-B", "-X", "utf8", "-m", "sandbox.agent"]
 
 
 def find_packages() -> str | None:

@@ -6,8 +6,8 @@ program can read this user's files, use the network and kill or trace this user'
 
 from __future__ import annotations
 
-from sandbox.bubblewrap import find_packages, python_command
-from sandbox.slots import AGENT, Slot, SlotSandbox
+from sandbox.bubblewrap import agent_command, find_packages
+from sandbox.slots import PACKAGE, Slot, SlotSandbox
 
 
 def open_process(slots: int) -> SlotSandbox:
@@ -16,5 +16,7 @@ def open_process(slots: int) -> SlotSandbox:
     Raises:
         SandboxError: If no agent starts.
     """
-    command = python_command(str(AGENT))
-    return SlotSandbox("process", slots, lambda: Slot(command, isolate=False), find_packages())
+    command, path = agent_command(), str(PACKAGE.parent)
+    return SlotSandbox(
+        "process", slots, lambda: Slot(command, path, isolate=False), find_packages()
+    )

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
-from sandbox.agent import pack, read_frame, unpack, write_frame
+from sandbox.frames import pack, read_frame, unpack, write_frame
 from sandbox.seccomp import build_filter
 from sandbox.types import Job, Outcome, SandboxError
 
@@ -23,20 +23,21 @@ START_TIMEOUT_S = 30.0
 GRACE_S = 10.0
 """What an agent may need beyond a job's wall limit before it counts as lost."""
 
-AGENT = Path(__file__).with_name("agent.py")
+PACKAGE = Path(__file__).parent
 logger = logging.getLogger("sandbox")
 
 
 class Slot:
     """One agent behind a pipe."""
 
-    def __init__(self, command: list[str], *, isolate: bool) -> None:
+    def __init__(self, command: list[str], python_path: str, *, isolate: bool) -> None:
+        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"},
+            env={**environment, "PYTHONPATH": python_path},
             start_new_session=True,  # a Ctrl-C in our terminal is not theirs
         )
         self._stdin = cast(BinaryIO, self._process.stdin)

@@ -22,9 +22,9 @@ def _setting(default: Any, help_text: str) -> Any:
 class Recipe:
     """How long and on what the tiny model is trained."""
 
-    batches: int = _setting(340, "optimisation steps")
+    batches: int = _setting(360, "optimisation steps")
     batch_size: int = _setting(64, "demonstrations in a batch")
-    noise: float = _setting(0.62, "share of the demonstrations with one token replaced")
+    noise: float = _setting(0.74, "share of the demonstrations with one token replaced")
     learning_rate: float = _setting(2e-3, "peak learning rate")
     weight_decay: float = _setting(0.1, "weight decay")
     warmup_batches: int = _setting(50, "batches until the peak learning rate")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from rewards.errors import SpecError
 from rewards.spec import Spec
 from rewards.verifiers.code.asserts import CallTest, SharedTest, compile_asserts
-from rewards.verifiers.code.values import NotPlain, decode
+from rewards.verifiers.code.values import decode
 from sandbox import Limits
 
 Style = Literal["stdin", "function", "pytest", "assert"]
@@ -109,7 +109,7 @@ class CodeSpec(Spec):
         try:
             self.sandbox_limits()
             _ = self.compiled
-        except (ValueError, NotPlain) as error:
+        except (ValueError, TypeError) as error:
             raise SpecError(f"code spec: {error}") from None
 
     def sandbox_limits(self) -> Limits:

@@ -57,7 +57,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, tuple):
         return {"$tuple": [encode(item) for item in tuple.__iter__(value)]}
     if isinstance(value, set | frozenset):
-        return {"$set": [encode(item) for item in value]}
+        tag = "$set" if isinstance(value, set) else "$frozenset"
+        return {tag: [encode(item) for item in value]}
     raise NotPlain(f"{type(value).__name__} is not plain data")
 
 
@@ -88,5 +89,6 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
     "$bytes": lambda c: base64.b64decode(c),
     "$tuple": lambda c: tuple(decode(item) for item in c),
     "$set": lambda c: {decode(item) for item in c},
+    "$frozenset": lambda c: frozenset(decode(item) for item in c),
     "$dict": lambda c: {decode(k): decode(v) for k, v in c},
 }

@@ -1,0 +1,126 @@
+"""The last step of a job's process: take limits, give up privileges, run the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import traceback
+from typing import Any, NoReturn
+
+from sandbox.frames import unpack
+from sandbox.syscalls import (
+    PR_SET_DUMPABLE,
+    drop_capabilities,
+    filter_system_calls,
+    prctl,
+    write_all,
+)
+
+RESULT_FD, CONTROL_FD = 3, 200
+
+
+def become_job(job: dict[str, Any], settings: dict[str, Any], streams: list[int]) -> NoReturn:
+    """Take the job's descriptors, limits and privileges, then run the program."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for target, source in enumerate([os.dup2(s, 210 + i) for i, s in enumerate(streams)]):
+            os.dup2(source, target)
+        os.closerange(RESULT_FD + 1, CONTROL_FD)
+        os.closerange(CONTROL_FD + 1, 4096)
+        _set_limits(job["limits"], settings["isolate"])
+        home = os.getcwd()
+        os.environ.clear()
+        os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", TMPDIR=home)
+        _drop_privileges(unpack(settings["seccomp"]))
+        write_all(CONTROL_FD, b'{"started": true}\n')  # from here on it is the program's doing
+        code, complaint = _compile(unpack(job["program"]))
+        write_all(CONTROL_FD, json.dumps({"compile_error": complaint}).encode() + b"\n")
+        os.close(CONTROL_FD)
+    except BaseException as error:
+        write_all(CONTROL_FD, json.dumps({"infra_error": repr(error)}).encode() + b"\n")
+        os._exit(1)
+    if code is None:
+        os._exit(1)
+    _run_program(code)
+
+
+def _set_limits(limits: dict[str, float], isolate: bool) -> None:
+    cpu_s = int(limits["cpu_s"]) + 2  # the agent's watch is finer; this holds if it is starved
+    disk, memory = int(limits["disk_mb"]) << 20, int(limits["memory_mb"]) << 20
+    chosen = {
+        resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
+        resource.RLIMIT_CORE: (0, 0),
+        resource.RLIMIT_FSIZE: (disk, disk),
+        resource.RLIMIT_NOFILE: (256, 256),
+        # Address space would count thread stacks and maps that are never touched; private data may
+        # be twice the resident limit, which the agent keeps for the whole tree.
+        resource.RLIMIT_DATA: (2 * memory, 2 * memory),
+    }
+    if isolate:  # elsewhere it would count all processes of the user
+        chosen[resource.RLIMIT_NPROC] = (int(limits["processes"]) + 2,) * 2
+    for what, pair in chosen.items():
+        hard = resource.getrlimit(what)[1]
+        if hard != resource.RLIM_INFINITY:
+            pair = (min(pair[0], hard), min(pair[1], hard))
+        resource.setrlimit(what, pair)
+
+
+def _drop_privileges(seccomp: bytes) -> None:
+    drop_capabilities()
+    prctl(PR_SET_DUMPABLE, 1)  # or /proc/self would be closed to the program
+    if seccomp:
+        filter_system_calls(seccomp)
+
+
+def _compile(source: bytes) -> tuple[Any, str | None]:
+    try:
+        path = os.path.join(os.getcwd(), "main.py")
+        return compile(source, path, "exec", dont_inherit=True), None
+    except BaseException as error:  # SyntaxError, ValueError, MemoryError, RecursionError
+        return None, "".join(traceback.format_exception_only(error)).strip()[:2000]
+
+
+def _run_program(code: Any) -> NoReturn:
+    """Run as `python main.py` would, down to exit status, traceback and exit handlers."""
+    import atexit
+    import site
+    import threading
+    import types
+
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=code.co_filename, __builtins__=__builtins__, __annotations__={})
+    sys.modules["__main__"] = main
+    sys.argv, sys.path[:0] = [code.co_filename], [os.getcwd()]
+    site.setquit()
+    status = 0
+    try:
+        exec(code, main.__dict__)
+    except SystemExit as stop:
+        status = _exit_status(stop.code)
+    except BaseException as error:
+        if error.__traceback__:  # whose first frame is ours
+            error = error.with_traceback(error.__traceback__.tb_next)
+        sys.excepthook(type(error), error, error.__traceback__)
+        status = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream and not stream.closed:
+                stream.flush()
+        except Exception:
+            status = status or 120  # as CPython does
+    os._exit(status)
+
+
+def _exit_status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1

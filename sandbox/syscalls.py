@@ -1,0 +1,77 @@
+"""The few calls to the kernel that Python's standard library does not have."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
+MS_NOSUID_NODEV = 2 | 4
+PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 4, 22, 24
+PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 38, 36
+CAPABILITY_VERSION_3 = 0x20080522
+SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+
+
+def fork_into_namespaces() -> int:
+    """Fork into new PID, mount and IPC namespaces; like os.fork, returns 0 in the child.
+
+    Raises:
+        OSError: If the kernel refuses.
+    """
+    # The PID namespace must be made by the fork itself: unshare() would allow it only once.
+    python, libc = ctypes.pythonapi, ctypes.PyDLL(None, use_errno=True)
+    flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | signal.SIGCHLD
+    python.PyOS_BeforeFork()
+    pid: int = libc.syscall(SYS_CLONE[os.uname().machine], flags, 0, 0, 0, 0)
+    if pid == 0:
+        python.PyOS_AfterFork_Child()
+        return 0
+    error = ctypes.get_errno()
+    python.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise OSError(error, f"cannot make namespaces for a job: {os.strerror(error)}")
+    return pid
+
+
+def mount_tmpfs(target: str, options: str) -> None:
+    """Mount an empty file system in memory over a folder."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    kind = b"tmpfs"
+    if libc.mount(kind, target.encode(), kind, MS_NOSUID_NODEV, options.encode()):
+        error = ctypes.get_errno()
+        raise OSError(error, f"cannot mount {target}: {os.strerror(error)}")
+
+
+def prctl(option: int, value: int) -> None:
+    """Set an attribute of this process."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, value, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), f"prctl {option}")
+
+
+def drop_capabilities() -> None:
+    """Give up all capabilities, and the chance to get any back."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails past the last one, harmlessly
+    if libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
+        raise OSError(ctypes.get_errno(), "capset")
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def filter_system_calls(code: bytes) -> None:
+    """Install a classic BPF program as seccomp filter."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    array = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(array))
+    if libc.prctl(PR_SET_SECCOMP, 2, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write to a descriptor until nothing is left."""
+    while data:
+        data = data[os.write(descriptor, data) :]
