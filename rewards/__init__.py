@@ -47,4 +47,6 @@ __all__ = [
     "verifier",
 ]
 
+__distribution__ = "assay-rl"
+
 logging.getLogger(__name__).addHandler(logging.NullHandler())

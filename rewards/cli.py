@@ -22,6 +22,7 @@ from rewards._cli_rows import (
     score_rows,
     with_specs,
 )
+from rewards._guard import check_packages
 from rewards.errors import ConfigurationError, RewardsError, did_you_mean
 from rewards.machinery import SANDBOXES, configure, machinery
 from rewards.registry import get_verifier, list_verifiers, load
@@ -64,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # JSON is UTF-8, and escapes half characters
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        check_packages()
         args, extra = parser.parse_known_args(argv)
         if extra:
             args.parser.error(f"unrecognized arguments: {' '.join(extra)}")

@@ -126,7 +126,7 @@ def _fenced_blocks(text: str) -> list[CodeBlock]:
         if opened is None:
             if fence:
                 opened, lines = (fence[1], fence[2], fence[3]), []
-        elif fence and not fence[3].strip() and fence[2].startswith(opened[1]):
+        elif fence and _closes(fence, opened):
             blocks.append(_block(opened, lines, closed=True))
             opened = None
         else:
@@ -134,6 +134,12 @@ def _fenced_blocks(text: str) -> list[CodeBlock]:
     if opened is not None:
         blocks.append(_block(opened, lines, closed=False))
     return blocks
+
+
+def _closes(fence: re.Match[str], opened: tuple[str, str, str]) -> bool:
+    """As in CommonMark: no info, as long as the opening, and not indented four columns further."""
+    further = len(fence[1].expandtabs()) - len(opened[0].expandtabs())
+    return not fence[3].strip() and fence[2].startswith(opened[1]) and further < 4
 
 
 def _block(opened: tuple[str, str, str], lines: list[str], *, closed: bool) -> CodeBlock:

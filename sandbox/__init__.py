@@ -15,6 +15,8 @@ from sandbox.types import Job, LimitHit, Limits, Outcome, Sandbox, SandboxError
 
 __all__ = ["Job", "LimitHit", "Limits", "Outcome", "Sandbox", "SandboxError", "open_sandbox"]
 
+__distribution__ = "assay-rl"
+
 BACKENDS = ("auto", "bubblewrap", "process")
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())

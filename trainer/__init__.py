@@ -4,3 +4,5 @@ The algorithm is in three files: `loop` (what happens in a step), `advantages` a
 equations). `config` names every setting and `cli` is the command `grpo-run`. Importing this
 package loads no torch; `trainer.loop.train(config, task)` runs a training from Python.
 """
+
+__distribution__ = "assay-rl"
