@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from rewards.errors import ConfigurationError, RewardsError, did_you_mean
+from rewards._guard import check_packages
+from rewards.errors import ConfigurationError, RewardsError, did_you_mean, missing_extra
 from trainer.config import Config, apply_settings, read_toml, to_toml
 from trainer.run_folder import check_free
 
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     try:
+        check_packages()
         config, task = resolve(args)
         if config.dry_run:
             _print_plan(config, task)
@@ -145,10 +147,10 @@ def _first_complaint(box: str) -> str:
 
 def _print_plan(config: Config, task: Task) -> None:
     """Print what would be run, after every check that needs no weights."""
+    _prepare()
     from trainer.policy import count_parameters, load_model_config
     from trainer.preflight import check_task, describe_plan
 
-    _quieten()
     check_task(config, task)
     model_config = load_model_config(config.model)
     model = (
@@ -159,7 +161,7 @@ def _print_plan(config: Config, task: Task) -> None:
 
 
 def _train(config: Config, task: Task) -> int:
-    _quieten()
+    _prepare()
     from trainer.loop import train
     from trainer.report import open_reporter
 
@@ -173,9 +175,14 @@ def _train(config: Config, task: Task) -> int:
     return 130
 
 
-def _quieten() -> None:
-    """Show our own warnings, and of transformers only errors."""
-    import transformers
+def _prepare() -> None:
+    """Refuse to start without what training needs; show warnings of ours and errors of others."""
+    try:
+        import safetensors  # noqa: F401
+        import torch  # noqa: F401
+        import transformers
+    except ImportError:
+        raise missing_extra("grpo-run", "train") from None
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
