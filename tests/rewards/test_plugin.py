@@ -76,3 +76,19 @@ def test_importing_rewards_does_not_import_the_plugin(python: Python, installed:
 def test_without_the_plugin_its_name_is_unknown(python: Python) -> None:
     done = python("-c", "import rewards; rewards.score('x', {'type': 'palindrome'})")
     assert "no verifier 'palindrome'; installed: code, format, length, math" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_training_run_uses_the_plugin(python: Python, installed: Path, tmp_path: Path) -> None:
+    rows = [{"id": str(n), "prompt": f"say {n}", "spec": {"type": "palindrome"}} for n in range(12)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flags = ["--task", "jsonl", "--data", "rows.jsonl", "--model", "tiny", "--steps", "1"]
+    small = ["--prompts-per-step", "2", "--group-size", "2", "--max-new-tokens", "8"]
+    more = ["--eval-prompts", "1", "--output-dir", "run"]
+    done = python("-m", "trainer.cli", *flags, *small, *more, path=installed)
+    assert done.returncode == 0, done.stderr
+    samples = [
+        json.loads(line) for line in (tmp_path / "run/samples.jsonl").read_text().splitlines()
+    ]
+    assert len(samples) == 4
+    assert all("letters" in s["reason"] or s["reason"] == "read backwards" for s in samples)
