@@ -51,6 +51,7 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     settings = read_frame(requests)
     if settings is None:
         return
+    settings["channel"] = requests.fileno()
     for name in WARM.split():
         __import__(name)
     for name in [n for n in sys.modules if n.partition(".")[0] == "sandbox"]:
@@ -82,7 +83,8 @@ def run_job(job: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     for _, theirs in pipes.values():
         os.close(theirs)
     os.close(stdin)
-    watch = Watch(pid, job["limits"], settings["isolate"], {n: e[0] for n, e in pipes.items()})
+    ours = {name: ends[0] for name, ends in pipes.items()}
+    watch = Watch(pid, job["limits"], settings["isolate"], ours, settings["channel"])
     report = watch.until_end(started)
     os.waitpid(pid, 0)
     return report

@@ -64,7 +64,9 @@ def find_bwrap() -> str:
 
 def build_command(bwrap: str, packages: str | None = None) -> list[str]:
     """Return the command line that starts an agent in its namespaces."""
-    command = [bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
+    # No --die-with-parent: the kernel means the *thread* that started it, and threads come and go.
+    # The agent notices that its channel hangs up, and is the first process of all in there.
+    command = [bwrap, "--unshare-all", "--unshare-user", "--disable-userns"]
     command += ["--as-pid-1", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
     # The agent makes namespaces and a /tmp for each job; jobs themselves keep no capability.
     command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"]

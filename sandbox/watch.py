@@ -20,9 +20,14 @@ class Watch:
     """Collects a job's output and ends it at its limits."""
 
     def __init__(
-        self, pid: int, limits: dict[str, float], isolate: bool, pipes: dict[str, int]
+        self,
+        pid: int,
+        limits: dict[str, float],
+        isolate: bool,
+        pipes: dict[str, int],
+        channel: int,
     ) -> None:
-        self.pid, self.limits, self.isolate = pid, limits, isolate
+        self.pid, self.limits, self.isolate, self.channel = pid, limits, isolate, channel
         self.names = {descriptor: name for name, descriptor in pipes.items()}
         self.output: dict[str, bytearray] = {name: bytearray() for name in pipes}
         self.limit: str | None = None
@@ -34,9 +39,13 @@ class Watch:
         poll = select.poll()
         for descriptor in self.names:
             poll.register(descriptor, select.POLLIN)
+        poll.register(self.channel, 0)  # hang-up alone: whoever asked is gone, however it went
         next_check = started + TICK_S
         while self.names:
             for descriptor, _ in poll.poll(1000 * TICK_S):
+                if descriptor == self.channel:
+                    kill_tree(self.pid, self.isolate)
+                    os._exit(1)
                 self._read(descriptor, poll)
             now = time.monotonic()
             if self.names and self.limit is None and now >= next_check:

@@ -221,6 +221,22 @@ def test_a_killed_agent_is_replaced_and_the_job_runs_again() -> None:
         assert outcome.stdout == b"finished\n"
 
 
+def test_an_agent_outlives_the_thread_that_started_it() -> None:
+    with sandbox.open_sandbox("bubblewrap", slots=2) as box:
+        for _ in range(3):
+            threads = [
+                threading.Thread(target=box.run, args=(Job(b"import time\ntime.sleep(.2)"),))
+                for _ in range(2)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        time.sleep(0.2)
+        slots = [slot for slot in box._idle.queue if slot]  # type: ignore[attr-defined]
+        assert [slot._process.poll() for slot in slots] == [None, None]
+
+
 def test_nothing_is_left_when_the_owner_is_killed() -> None:
     script = (
         "import sandbox, sys, time\n"
