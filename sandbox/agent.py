@@ -1,16 +1,17 @@
 """The fork server inside a sandbox: a warm interpreter that forks one fresh process a job.
 
 Runs as `python -m sandbox.agent` on a read-only copy of this package, with nothing but the standard
-library, and never imports anything that a job wrote.
-The process tree of a job:
+library, and never imports anything that a job wrote. The process tree of a job:
 
-    agent   reads jobs, watches limits, collects output; holds the channel to the outside
-    └─ init   first process of the job's own PID, mount and IPC namespaces, with its own empty /tmp;
-       │      when it ends, the kernel kills whatever the job left behind
-       └─ job   the program: no capabilities, resource limits, system call filter, four descriptors
+    agent    waits for jobs and reads none: what it never holds, no later job can find in its memory
+    └─ keeper    reads the job, watches its limits, collects its output, reports, and is gone
+       └─ init      first process of the job's own PID, mount and IPC namespaces; when it ends, the
+          │         kernel kills whatever the job left behind
+          └─ job       the program: no capabilities, resource limits, a system call filter, four
+                       descriptors, an empty /tmp
 
-Without namespaces (`"isolate": false`, the process back end) `init` makes a temporary directory
-and kills its descendants by walking /proc, which a determined program can escape.
+Without namespaces (`"isolate": false`, the process back end) `init` kills its descendants by
+walking /proc, which a determined program can escape.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import gc
 import json
 import os
 import resource
+import select
 import shutil
 import signal
 import sys
@@ -40,18 +42,17 @@ from sandbox.watch import Watch, kill_tree, living_below
 
 # What programs commonly import: loaded once here instead of once a job.
 WARM = (
-    "abc ast atexit bisect cmath collections contextlib copy dataclasses datetime decimal enum"
+    "abc ast bisect cmath collections contextlib copy dataclasses datetime decimal enum"
     " fractions functools hashlib heapq io itertools json math operator random re site statistics"
     " string threading types typing"
 )
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answer jobs until the channel closes. The first frame holds the settings."""
+    """Have jobs done until the channel closes. The first frame holds the settings."""
     settings = read_frame(requests)
     if settings is None:
         return
-    settings["channel"] = requests.fileno()
     for name in WARM.split():
         __import__(name)
     for name in [n for n in sys.modules if n.partition(".")[0] == "sandbox"]:
@@ -60,18 +61,41 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a job may send it to its init
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
     write_frame(replies, {"ready": True})
-    while (job := read_frame(requests)) is not None:
-        try:
-            report = run_job(job, settings)
-        except OSError as error:
-            report = {"infra_error": f"{type(error).__name__}: {error}"}
-        write_frame(replies, report)
+    status = 0
+    while status == 0 and _wait_readable(requests):
+        keeper = os.fork()
+        if keeper == 0:
+            _keep(requests, replies, settings)
+        _, status = os.waitpid(keeper, 0)
 
 
-def run_job(job: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """Run one job and report the facts."""
+def _wait_readable(requests: IO[bytes]) -> bool:
+    poll = select.poll()
+    poll.register(requests, select.POLLIN)
+    ((_, events),) = poll.poll()
+    return bool(events & select.POLLIN)
+
+
+def _keep(requests: IO[bytes], replies: IO[bytes], settings: dict[str, Any]) -> NoReturn:
+    job = read_frame(requests)
+    if job is None:
+        os._exit(1)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    home = "/tmp" if settings["isolate"] else tempfile.mkdtemp(prefix="sandbox-job-")
+    try:
+        report = _run_job(job, settings, home, requests.fileno())
+    except OSError as error:
+        report = {"infra_error": f"{type(error).__name__}: {error}"}
+    if not settings["isolate"]:
+        shutil.rmtree(home, ignore_errors=True)
+    write_frame(replies, report)
+    os._exit(0)
+
+
+def _run_job(
+    job: dict[str, Any], settings: dict[str, Any], home: str, channel: int
+) -> dict[str, Any]:
     started = time.monotonic()
     stdin = os.memfd_create("stdin")
     write_all(stdin, unpack(job["stdin"]))
@@ -79,24 +103,22 @@ def run_job(job: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
     pid = fork_into_namespaces() if settings["isolate"] else os.fork()
     if pid == 0:
-        _init(job, settings, stdin, {name: ends[1] for name, ends in pipes.items()})
+        _init(job, settings, home, stdin, {name: ends[1] for name, ends in pipes.items()})
     for _, theirs in pipes.values():
         os.close(theirs)
     os.close(stdin)
     ours = {name: ends[0] for name, ends in pipes.items()}
-    watch = Watch(pid, job["limits"], settings["isolate"], ours, settings["channel"])
-    report = watch.until_end(started)
+    report = Watch(pid, job["limits"], settings["isolate"], ours, channel).until_end(started)
     os.waitpid(pid, 0)
     return report
 
 
 def _init(
-    job: dict[str, Any], settings: dict[str, Any], stdin: int, ends: dict[str, int]
+    job: dict[str, Any], settings: dict[str, Any], home: str, stdin: int, ends: dict[str, int]
 ) -> NoReturn:
     control = os.dup2(ends["control"], CONTROL_FD)
-    home = "/tmp"
     try:
-        home = _make_home(job, settings["isolate"])
+        _furnish(home, job, settings["isolate"])
         child = os.fork()
         if child == 0:
             become_job(job, settings, [stdin, ends["stdout"], ends["stderr"], ends["result"]])
@@ -105,25 +127,19 @@ def _init(
         facts = _wait_job(child, settings["isolate"])
     except BaseException as error:  # whatever it is, it must reach the report
         facts = {"infra_error": f"{type(error).__name__}: {error}"}
-    if not settings["isolate"]:
-        shutil.rmtree(home, ignore_errors=True)
     write_all(control, json.dumps(facts).encode() + b"\n")
     os._exit(0)
 
 
-def _make_home(job: dict[str, Any], isolate: bool) -> str:
-    home = "/tmp"
+def _furnish(home: str, job: dict[str, Any], isolate: bool) -> None:
     if isolate:
         for place in ("/tmp", "/dev/shm"):  # all that is writable at all in there
             size = int(job["limits"]["disk_mb"])
             mount_tmpfs(place, f"size={size}m,nr_inodes=16384,mode=700")
-    else:
-        home = tempfile.mkdtemp(prefix="sandbox-job-")
     os.chdir(home)
     for name, content in {**job["files"], "main.py": job["program"]}.items():
         with open(name, "xb") as file:
             file.write(unpack(content))
-    return home
 
 
 def _wait_job(child: int, isolate: bool) -> dict[str, Any]:
@@ -160,7 +176,8 @@ def _kill_all_others() -> None:
 
 def main() -> None:
     """Serve on the descriptors that were stdin and stdout."""
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # Unbuffered: what one keeper reads ahead would be lost to the next.
+    requests, replies = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)

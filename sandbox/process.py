@@ -17,6 +17,6 @@ def open_process(slots: int) -> SlotSandbox:
         SandboxError: If no agent starts.
     """
     command, path = agent_command(), str(PACKAGE.parent)
-    return SlotSandbox(
-        "process", slots, lambda: Slot(command, path, isolate=False), find_packages()
-    )
+    packages = find_packages()
+    inside = str(packages[0].parent) if packages else None
+    return SlotSandbox("process", slots, lambda: Slot(command, path, isolate=False), inside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import resource
@@ -86,13 +87,12 @@ def _compile(source: bytes) -> tuple[Any, str | None]:
 
 def _run_program(code: Any) -> NoReturn:
     """Run as `python main.py` would, down to exit status, traceback and exit handlers."""
-    import atexit
+    import builtins
     import site
-    import threading
     import types
 
     main = types.ModuleType("__main__")
-    main.__dict__.update(__file__=code.co_filename, __builtins__=__builtins__, __annotations__={})
+    main.__dict__.update(__file__=code.co_filename, __builtins__=builtins, __annotations__={})
     sys.modules["__main__"] = main
     sys.argv, sys.path[:0] = [code.co_filename], [os.getcwd()]
     site.setquit()
@@ -106,15 +106,9 @@ def _run_program(code: Any) -> NoReturn:
             error = error.with_traceback(error.__traceback__.tb_next)
         sys.excepthook(type(error), error, error.__traceback__)
         status = 1
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream and not stream.closed:
-                stream.flush()
-        except Exception:
-            status = status or 120  # as CPython does
-    os._exit(status)
+    # The interpreter's own end: waits for threads, runs exit handlers, flushes files left open.
+    ctypes.pythonapi.Py_Exit(status)
+    raise AssertionError("unreachable")
 
 
 def _exit_status(code: object) -> int:

@@ -48,6 +48,13 @@ DENIED = {
     "fsopen": (430, 430),
     "fsmount": (432, 432),
     "pidfd_getfd": (438, 438),
+    # Memory that belongs to no process, so that no limit on processes sees it.
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
 }
 CLONE, CLONE3, SOCKET, SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
 

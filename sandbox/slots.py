@@ -46,7 +46,7 @@ class Slot:
         try:
             self._ask({"isolate": isolate, "seccomp": pack(build_filter())}, START_TIMEOUT_S)
         except (OSError, EOFError) as error:
-            self._end()
+            self.end()
             said = self._stderr.read(4000).decode(errors="replace").strip()
             self.kill()
             raise SandboxError(f"the agent did not start: {said or repr(error)}") from None
@@ -71,13 +71,14 @@ class Slot:
 
     def kill(self) -> None:
         """End the agent, its sandbox and every job in it."""
-        self._end()
+        self.end()
         self._stdout.close()
         self._stderr.close()
         with contextlib.suppress(OSError):  # unsent bytes
             self._stdin.close()
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End the agent's process alone; from any thread, even amid a job."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -107,24 +108,23 @@ class SlotSandbox:
         self.packages = packages
         """Where a job finds pytest, if it is there."""
         self._start = start
+        self._alive: set[Slot] = set()
         self._idle: queue.LifoQueue[Slot | None] = queue.LifoQueue()
         for _ in range(slots):
             self._idle.put(None)
         self._closed = threading.Event()
         # Fail now, with the reason, rather than at every job.
         self._idle.get()
-        self._idle.put(start())
+        self._idle.put(self._start_slot())
 
     def run(self, job: Job) -> Outcome:
         """Run one job; a lost agent is replaced and the job tried once more."""
         error: Exception | None = None
         for _ in range(2):
-            if self._closed.is_set():
-                return Outcome(infra_error="the sandbox was closed")
             slot = self._idle.get()
             healthy: Slot | None = None
             try:
-                slot = slot or self._start()
+                slot = slot or self._start_slot()
                 outcome = slot.run(job)
                 healthy = slot
                 if outcome.infra_error is None:
@@ -132,21 +132,36 @@ class SlotSandbox:
                 error = SandboxError(outcome.infra_error)
             except (OSError, EOFError, SandboxError) as lost:
                 error = lost
+                if self._closed.is_set():
+                    break
                 logger.warning("%s sandbox: %s; trying again", self.name, lost)
             finally:
-                if slot and (healthy is None or self._closed.is_set()):
+                if slot and healthy is None:
                     slot.kill()
-                    healthy = None
+                    self._alive.discard(slot)
                 self._idle.put(healthy)
         return Outcome(infra_error=f"{type(error).__name__}: {error}")
 
+    def _start_slot(self) -> Slot:
+        if self._closed.is_set():
+            raise SandboxError("the sandbox was closed")
+        slot = self._start()
+        self._alive.add(slot)
+        if self._closed.is_set():  # meanwhile
+            slot.end()
+        return slot
+
     def close(self) -> None:
-        """End all agents; those at work end with their jobs."""
+        """End all agents and their jobs; who waits for one gets an infrastructure error."""
         self._closed.set()
+        for slot in list(self._alive):
+            slot.end()
         with contextlib.suppress(queue.Empty):
-            while True:
-                if slot := self._idle.get_nowait():
-                    slot.kill()
+            idle = [self._idle.get_nowait() for _ in range(self.slots)]
+            for one in filter(None, idle):
+                one.kill()
+            for _ in idle:
+                self._idle.put(None)
 
     def __enter__(self) -> Self:
         """Return the sandbox itself."""

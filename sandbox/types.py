@@ -90,7 +90,8 @@ class Outcome:
     cpu_s: float = 0.0
     peak_memory_mb: float = 0.0
     starved_s: float = 0.0
-    """Of an overrun of the wall limit: seconds that it was ready to run and got no core."""
+    """Of an overrun of the wall limit: seconds that a process of it was ready to run and got no
+    core, less what the job itself kept the cores busy."""
     infra_error: str | None = None
     """The machine's failure: the other fields then say nothing about the program."""
 

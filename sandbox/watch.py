@@ -12,6 +12,7 @@ from typing import Any
 from sandbox.frames import pack
 
 TICK_S = 0.02
+CONTROL_BYTES = 1 << 16
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
@@ -31,8 +32,7 @@ class Watch:
         self.names = {descriptor: name for name, descriptor in pipes.items()}
         self.output: dict[str, bytearray] = {name: bytearray() for name in pipes}
         self.limit: str | None = None
-        self.usage = Usage()
-        self.peak_mb = 0.0
+        self.meter = Meter(pid)
 
     def until_end(self, started: float) -> dict[str, Any]:
         """Return the report once every pipe is closed, so nothing of the job is alive."""
@@ -61,19 +61,19 @@ class Watch:
             os.close(descriptor)
             del self.names[descriptor]
             return
-        room = int(self.limits["output_kb"] * 1024) - len(self.output[name])
+        cap = CONTROL_BYTES if name == "control" else int(self.limits["output_kb"] * 1024)
+        room = cap - len(self.output[name])
         self.output[name] += data[: max(room, 0)]
         if len(data) > room:
             self._end("output")
 
     def _check(self, elapsed: float) -> None:
-        self.usage = measure_tree(self.pid)
-        self.peak_mb = max(self.peak_mb, self.usage.memory_mb)
-        if self.usage.cpu_s > self.limits["cpu_s"]:
+        self.meter.measure()
+        if self.meter.cpu_s > self.limits["cpu_s"]:
             self._end("cpu")
-        elif self.usage.memory_mb > self.limits["memory_mb"]:
+        elif self.meter.memory_mb > self.limits["memory_mb"]:
             self._end("memory")
-        elif self.usage.processes - 1 > self.limits["processes"]:
+        elif self.meter.tasks > self.limits["processes"]:
             self._end("processes")
         elif elapsed > self.limits["wall_s"]:
             self._end("wall")
@@ -84,42 +84,51 @@ class Watch:
         kill_tree(self.pid, self.isolate)
 
     def _report(self, wall_s: float) -> dict[str, Any]:
-        lines = bytes(self.output.pop("control")).decode().splitlines()
         facts: dict[str, Any] = {}
-        for line in lines:
+        for line in bytes(self.output.pop("control")).decode().splitlines():
             facts.update(json.loads(line))
         if "started" not in facts and self.limit is None:
             facts.setdefault("infra_error", "the job's process ended before it started")
-        if facts.get("signal") == signal.SIGXCPU:
-            self.limit = "cpu"
+        cpu_s = max(self.meter.cpu_s, facts.get("cpu_s", 0.0))
+        if facts.get("signal") == signal.SIGXCPU or cpu_s > self.limits["cpu_s"]:
+            self.limit = self.limit or "cpu"
         return {
-            "cpu_s": self.usage.cpu_s,
-            "starved_s": self.usage.starved_s if self.limit == "wall" else 0.0,
             **facts,
-            "peak_memory_mb": max(self.peak_mb, facts.get("peak_memory_mb", 0.0)),
+            "cpu_s": cpu_s,
+            "starved_s": self.meter.starved_s if self.limit == "wall" else 0.0,
+            "peak_memory_mb": max(self.meter.peak_mb, facts.get("peak_memory_mb", 0.0)),
             "limit": self.limit,
             "wall_s": wall_s,
             **{name: pack(bytes(data)) for name, data in self.output.items()},
         }
 
 
-class Usage:
-    """What a process tree uses at one moment."""
+class Meter:
+    """What the processes below `root`, the first of a job, have used so far."""
 
-    def __init__(self) -> None:
-        self.cpu_s = self.memory_mb = self.starved_s = 0.0
-        self.processes = 0
+    def __init__(self, root: int) -> None:
+        self.root = root
+        self.cpu_s = self.memory_mb = self.peak_mb = self.starved_s = 0.0
+        self.tasks = 0
+        self._seen: dict[tuple[int, bytes], int] = {}
 
-
-def measure_tree(root: int) -> Usage:
-    """Add up CPU time, resident memory, run-queue waits and processes below and with `root`."""
-    usage = Usage()
-    for pid, stat in _descendants(root).items():
-        usage.processes += int(stat[17])  # threads, as the kernel's own limits count them
-        usage.cpu_s += (int(stat[11]) + int(stat[12]) + int(stat[13]) + int(stat[14])) / TICKS
-        usage.memory_mb += int(stat[21]) * PAGE_MB if pid != root else 0.0
-        usage.starved_s += _starved_s(pid)
-    return usage
+    def measure(self) -> None:
+        """Read /proc once."""
+        waited_for, memory_mb, tasks, starved_s = 0, 0.0, 0, 0.0
+        for pid, stat in _descendants(self.root).items():
+            own = int(stat[11]) + int(stat[12])
+            waited_for += own + int(stat[13]) + int(stat[14])
+            self._seen[pid, stat[19]] = own
+            if pid != self.root:
+                tasks += int(stat[17])  # threads, as the kernel's own limits count them
+                memory_mb += int(stat[21]) * PAGE_MB
+                starved_s = max(starved_s, _starved_s(pid))
+        # The time of a child that nobody waits for never reaches its parent's count.
+        self.cpu_s = max(sum(self._seen.values()), waited_for) / TICKS
+        self.memory_mb, self.tasks = memory_mb, tasks
+        self.peak_mb = max(self.peak_mb, memory_mb)
+        # Processes of one job that wait for each other's turn starve by their own doing.
+        self.starved_s = max(0.0, starved_s - self.cpu_s)
 
 
 def _descendants(root: int) -> dict[int, list[bytes]]:

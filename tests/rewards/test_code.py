@@ -244,11 +244,55 @@ def test_a_checker_decides_where_many_answers_are_right() -> None:
     assert rewards.score("def f(xs): return xs[1:]", spec).value == 0.0
 
 
-def test_a_checker_that_fails_says_nothing_about_the_program() -> None:
-    spec = function(1, checker="def check(given, output, expected):\n    raise OSError('disk')")
-    score = rewards.score(returns("1"), spec)
-    assert (score.value, score.verdict) == (None, "unjudged")
-    assert "OSError: disk" in score.reason
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [("raise OSError('disk')", "OSError: disk"), ("return False", "refuses it")],
+)
+def test_a_checker_that_refuses_the_expected_output_is_a_bad_spec(
+    body: str, complaint: str
+) -> None:
+    spec = function(1, checker=f"def check(given, output, expected):\n    {body}")
+    with pytest.raises(SpecError, match=complaint):
+        rewards.score(returns("1"), spec)
+
+
+def test_output_that_makes_the_checker_fail_is_wrong() -> None:
+    checker = "def check(given, output, expected):\n    return float(output) == float(expected)"
+    spec = {"type": "code", "tests": [{"input": "", "output": "1.5"}], "checker": checker}
+    assert rewards.score("print(1.50)", spec).value == 1.0
+    assert rewards.score("print('abc')", spec).value == 0.0
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        '{"passed": 1}',
+        '{"error": {"$int": "0x' + "f" * 20_000 + '"}}',
+        '{"error": 5}',
+        '{"syntax": null}',
+        '{"value": 3, "error": "x"}',
+        "[1]",
+        "null",
+        '{"value": {"$set": [[1]]}}',
+    ],
+)
+def test_no_claim_of_a_program_leaves_it_unjudged(claim: str) -> None:
+    program = f"import os\nos.write(3, {claim.encode()!r})\nos._exit(0)"
+    for spec in (function(4), {"type": "code", "test_code": "assert abs(f(1)) == 1"}):
+        score = rewards.score(program, spec)
+        assert (score.value, score.verdict) == (0.0, "incorrect")
+
+
+def test_stateful_code_is_tested_in_order() -> None:
+    code = "s = Stack()\ns.push(1)\ns.push(2)\nassert s.pop() == 2\nassert s.pop() == 1"
+    program = "class Stack(list):\n    push = list.append"
+    assert rewards.score(program, {"type": "code", "test_code": code}).value == 1.0
+
+
+def test_exceptions_that_a_test_expects_are_tested() -> None:
+    code = "try:\n    f(-1)\n    assert False\nexcept ValueError:\n    pass\nassert f(1) == 1"
+    spec = {"type": "code", "test_code": code}
+    assert rewards.score("def f(x): return x", spec).value == 0.5
 
 
 @pytest.mark.parametrize(
@@ -292,6 +336,10 @@ def test_methods_of_a_class_can_be_the_entry_point() -> None:
         ({"type": "code", "test_code": "def f(:"}, "does not parse"),
         ({**DOUBLE, "checker": "def verify(): pass"}, "must define check"),
         (function({"$set": [[1]]}), "unhashable"),
+        ({**ADD, "entry_point": "add("}, "entry_point"),
+        ({**DOUBLE, "limits": {"memory_mb": 10**14}}, "less than"),
+        ({"type": "code", "test_code": "x = 1", "style": "pytest"}, "no test that pytest"),
+        ({"type": "code", "test_code": "assert f(1) == 1", "float_tolerance": 1e-6}, "goes with"),
         ({**ADD, "tests": [*ADD["tests"], {"args": [1, 2], "expected": 4}]}, "different results"),
     ],
 )

@@ -70,6 +70,55 @@ def test_a_shared_test_keeps_the_setup_and_no_other_assert() -> None:
     assert test.code == "import math\nx = 2\nassert math.isclose(f(x), 4)"
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    f(-1)\n    assert False\nexcept ValueError:\n    pass",
+        "import pytest\nwith pytest.raises(ValueError):\n    f(1)",
+        "if f(1) != 2:\n    raise AssertionError",
+    ],
+)
+def test_tests_that_are_no_plain_asserts_count(code: str) -> None:
+    assert len(compile_asserts(code + "\nassert f(1) == 1", None)) == 2
+
+
+def test_unittest_classes_are_left_to_pytest() -> None:
+    code = (
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): pass\nassert f(1) == 1"
+    )
+    with pytest.raises(SpecError, match="give style 'pytest'"):
+        compile_asserts(code, None)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "init(5)\nassert get() == 5\nassert get() == 5",
+        "assert gen() == 1\nassert gen() == 2",
+        "s = Stack()\nassert size(1) == 1\nassert s.pop() == 1",
+    ],
+)
+def test_tests_that_depend_on_each_other_are_shared_and_run_in_order(code: str) -> None:
+    tests = compile_asserts(code, None)
+    assert all(isinstance(test, SharedTest) for test in tests)
+    last = tests[-1]
+    assert isinstance(last, SharedTest)
+    assert "except Exception" in last.code
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def check(candidate):\n    g = candidate\n    assert g(1) == 1",
+        "def check(candidate):\n    def h(x): return x\n    assert h(1) == 1",
+        "a, b = 1, 2\nassert a(1) == 1",
+    ],
+)
+def test_names_that_the_test_code_binds_are_not_the_models(code: str) -> None:
+    (test,) = compile_asserts(code, "f")
+    assert isinstance(test, SharedTest)
+
+
 def test_setup_calls_are_no_tests() -> None:
     assert len(compile_asserts("import random\nrandom.seed(0)\nassert f(1) == 2", None)) == 1
 

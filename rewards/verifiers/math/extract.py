@@ -10,14 +10,19 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rewards.verifiers.math.exact import plain, quantity
+from rewards.verifiers.math.exact import MAX_CHARS, plain, quantity
 
 LONE_LINE_CHARS = 200
 """A completion of one line, no longer than this, is taken to be nothing but the answer."""
 
 _SENTENCE = re.compile(r"(?i)\banswer\b[*_ \t]*(?:is\b|:|=)[:*_ \t]*")
 _SENTENCE_END = re.compile(r"\.(?=\s|$)")
-_MATH = re.compile(r"\$+([^$]+)\$+|\\\((.+?)\\\)|\\\[(.+?)\\\]")
+# No group can hold its own delimiters, and no dollar is tried twice: that keeps the search linear.
+_MATH = re.compile(
+    r"(?<!\$)\$++([^$]++)\$++"
+    r"|\\\(((?:[^\\]|\\(?![()]))++)\\\)"
+    r"|\\\[((?:[^\\]|\\(?![\[\]]))++)\\\]"
+)
 
 
 class Answer(NamedTuple):
@@ -38,7 +43,7 @@ def extract(text: str) -> Answer | Missing:
     """Return the final answer in `text`, which holds no reasoning block any more."""
     for find in (_tagged, _boxed, _sentence, _last_line):
         found = find(text)
-        if isinstance(found, Answer) and not plain(found.text):
+        if isinstance(found, Answer) and not plain(_bounded(found.text)):
             return Missing(f"the {found.source} answer is empty", "empty_answer")
         if found:
             return found
@@ -119,8 +124,14 @@ def _last_match(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
     return last
 
 
+def _bounded(text: str) -> str:
+    """Return as much of `text` as is read, and one character that tells when it was longer."""
+    return text.strip()[: MAX_CHARS + 1]
+
+
 def _value_in(tail: str) -> str:
     """Cut a sentence's rest down to its value: its one formula, or all up to the full stop."""
+    tail = _bounded(tail)
     formulas: list[str] = [next(filter(None, groups)) for groups in _MATH.findall(tail)]
     if len(formulas) == 1 and tail.lstrip(" *_").startswith(("$", "\\")):
         return formulas[0]

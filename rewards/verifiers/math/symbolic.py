@@ -109,4 +109,7 @@ def _constants_differ(left: Any, right: Any) -> bool:
 
 
 def _shown(parsed: tuple[Any, ...]) -> str:
-    return "" if not parsed else str(parsed[0])[:500]
+    try:
+        return "" if not parsed else str(parsed[0])[:500]
+    except ValueError:  # Python prints no integer of more than 4,300 digits
+        return "a number too long to show"
