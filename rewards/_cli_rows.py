@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rewards.completion import Completion
 from rewards.engine import compile_cached, score_batch
 from rewards.errors import ConfigurationError, RewardsError
 from rewards.machinery import machinery
@@ -58,7 +59,23 @@ def _row(place: str, line: bytes) -> Row:
         return Row(place, {}, f"not JSON: {error}")
     if not isinstance(data, dict):
         return Row(place, {}, f"a row is a JSON object, not {type(data).__name__}")
-    return Row(place, data)
+    return Row(place, data, _misshapen(data))
+
+
+def _misshapen(data: dict[str, Any]) -> str | None:
+    """Say what scoring would refuse without knowing the line, perhaps after others were written."""
+    for key in ("completion", "gold", "prompt"):
+        if data.get(key) is None:
+            continue
+        try:
+            Completion.of(data[key])
+        except ConfigurationError:
+            kind = type(data[key]).__name__
+            return f"{key!r} is text or chat messages, not {kind}: {data[key]!r:.80}"
+    tokens = data.get("num_tokens")
+    if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool)):
+        return f"'num_tokens' is a whole number, not {tokens!r:.80}"
+    return None
 
 
 def read_spec(text: str) -> Any:

@@ -30,7 +30,17 @@ def combine(parts: Sequence[Part], scores: Mapping[str, Score]) -> Score:
 
 
 def settle_role(part: Part, score: Score) -> Score:
-    """Make `outcome` say what the part's role says: correctness, or nothing."""
+    """Make `outcome` say what the part's role says: correctness, or nothing.
+
+    A value outside the spec's range is the verifier's failure: the bounds of shaping rest on it.
+    """
+    low, high = part.spec.value_range
+    if score.judged and not low - 1e-9 <= _value(score) <= high + 1e-9:
+        return Score.unjudged(
+            f"verifier {part.verifier.name!r} gave {score.value:g}, outside of {low:g} to {high:g};"
+            " its spec's value_range says what it can give",
+            code="value_range",
+        )
     if part.role == "shaping":
         return score.replace(outcome=None)
     if score.judged and score.outcome is None:

@@ -15,6 +15,7 @@ from rewards.completion import Completion
 from rewards.compose import check_bounds, combine, settle_role
 from rewards.errors import ConfigurationError, RewardsError, SpecError
 from rewards.machinery import Machinery, machinery
+from rewards.registry import generation
 from rewards.score import Score
 from rewards.spec import CompiledSpec, Part, Spec, canonical_json, compile_spec
 
@@ -153,13 +154,14 @@ def compile_cached(raw: Any) -> CompiledSpec:
     Raises:
         SpecError: See `compile_spec`; also for shaping that outweighs correctness.
     """
-    if isinstance(raw, Spec):  # a subclass may hold what its JSON does not show
+    parts = raw if isinstance(raw, list | tuple) else [raw]
+    if any(isinstance(part, Spec) for part in parts):  # may hold what its JSON does not show
         return _checked(raw)
-    return _compile_text(canonical_json(raw))
+    return _compile_text(canonical_json(raw), generation())
 
 
 @lru_cache(maxsize=16384)
-def _compile_text(text: str) -> CompiledSpec:
+def _compile_text(text: str, generation: int) -> CompiledSpec:
     return _checked(text)
 
 
@@ -224,6 +226,9 @@ def _run_all(tasks: Mapping[str, Task]) -> dict[str, list[Score]]:
         futures = {key: pool.submit(judge, task, shared) for key, task in away.items()}
         done |= {k: judge(t, shared) for k, t in waiting.items() if k not in away}
         done |= {key: future.result() for key, future in futures.items()}
+    except BaseException:  # Ctrl-C: what still runs must not hold up the end of the process
+        shared.close()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     for key, task in waiting.items():
@@ -240,7 +245,7 @@ def judge(task: Task, shared: Machinery) -> list[Score]:
         scores = _call(task, shared)
         if len(scores) != n or not all(isinstance(s, Score) for s in scores):
             raise TypeError(f"expected {n} Score, got {scores!r:.120}")
-    except Exception as error:  # a plug-in may raise anything
+    except (Exception, SystemExit) as error:  # a plug-in may raise anything
         unjudged = Score.unjudged(
             f"verifier {part.verifier.name!r} failed: {type(error).__name__}: {_last_line(error)}",
             code="verifier_error",
@@ -261,7 +266,7 @@ def _call(task: Task, shared: Machinery) -> list[Score]:
     return list(result) if verifier.group else [cast(Score, result)]
 
 
-def _last_line(error: Exception) -> str:
+def _last_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[-1] if lines else ""
 

@@ -44,6 +44,7 @@ class Machinery:
         self._lock = threading.Lock()
         self._workers: WorkerPool | None = None
         self._sandbox: Sandbox | None = None
+        self._given = settings.sandbox if not isinstance(settings.sandbox, str | None) else None
 
     def workers(self) -> WorkerPool:
         """Return the pool of killable workers."""
@@ -77,7 +78,7 @@ class Machinery:
             opened, self._sandbox = self._sandbox, None
         if workers:
             workers.close()
-        if opened:
+        if opened and opened is not self._given:  # who opened it closes it
             opened.close()
 
 

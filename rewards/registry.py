@@ -39,8 +39,10 @@ BUILTINS = {
     "math": "rewards.verifiers.math:math",
 }
 
-_lock = threading.RLock()
+# Held for looking at the table, never while a module is imported: an import takes its own lock.
+_lock = threading.Lock()
 _loaded: dict[str, Verifier] = {}
+_generation = 0
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,12 @@ def get_verifier(name: str) -> Verifier:
         VerifierNotFoundError: If there is none; the message names those installed.
         PluginError: If two distributions claim the name, or the module cannot be imported.
     """
-    with _lock:
-        if name in _loaded:
-            return _loaded[name]
-        if name in BUILTINS:
-            return _import(BUILTINS[name], name, origin="built-in")
-        if claims := [e for e in entry_points(group=GROUP) if e.name == name]:
-            return _import(claims[0].value, name, origin=_only_claim(name, claims))
+    if (found := _loaded.get(name)) is not None:
+        return found
+    if name in BUILTINS:
+        return _import(BUILTINS[name], name, origin="built-in")
+    if claims := [e for e in entry_points(group=GROUP) if e.name == name]:
+        return _import(claims[0].value, name, origin=_only_claim(name, claims))
     if ":" in name:
         raise VerifierNotFoundError(
             f"{name!r} is a path to code, which a spec cannot load; load it first with"
@@ -129,10 +130,15 @@ def load(path: str) -> Verifier:
     """
     if ":" not in path:
         return get_verifier(path)
+    found = _loaded.get(path) or _import(path, path, origin=path)
     with _lock:
-        found = _loaded.get(path) or _import(path, path, origin=path)
         _loaded[path] = found
     return found
+
+
+def generation() -> int:
+    """Count how often a verifier was replaced by a newer one of its name, as in a notebook."""
+    return _generation
 
 
 def list_verifiers() -> dict[str, str]:
@@ -147,12 +153,14 @@ def list_verifiers() -> dict[str, str]:
 
 
 def _register(name: str, made: Verifier) -> None:
+    global _generation
     with _lock:
         before = _loaded.get(name)
         if before and _place(before) != _place(made):
             raise PluginError(
                 f"verifier {name!r} is declared twice: in {_place(before)} and in {_place(made)}"
             )
+        _generation += before is not None
         _loaded[name] = made
 
 
@@ -180,7 +188,8 @@ def _import(path: str, name: str, *, origin: str) -> Verifier:
     if origin != path and found.name != name:
         raise PluginError(f"verifier {name!r} ({origin}): {path} calls itself {found.name!r}")
     found = replace(found, origin=origin)
-    _loaded[found.name] = found
+    with _lock:
+        _loaded[found.name] = found
     return found
 
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from rewards.errors import SpecError, did_you_mean
-from rewards.registry import Verifier, get_verifier
+from rewards.registry import Verifier, generation, get_verifier
 
 Role = Literal["outcome", "shaping"]
 
@@ -103,10 +103,19 @@ def compile_spec(raw: Any) -> CompiledSpec:
 
 
 def canonical_json(raw: Any) -> str:
-    """Return the text under which equal specs are equal."""
+    """Return the text under which equal specs are equal.
+
+    Raises:
+        SpecError: If it holds anything but plain data.
+    """
     if isinstance(raw, str):
         return raw
-    return json.dumps(raw, sort_keys=True, ensure_ascii=False, default=_plain)
+    try:
+        return json.dumps(raw, sort_keys=True, ensure_ascii=False, default=_plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, SpecError):
+            raise
+        raise SpecError(f"a spec holds plain data ({error}): {raw!r:.120}") from None
 
 
 def load_spec_text(text: str) -> Any:
@@ -119,8 +128,6 @@ def load_spec_text(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, Mapping):
         return dict(value)
     raise SpecError(f"a spec holds plain data, not {type(value).__name__}: {value!r:.80}")
@@ -129,10 +136,10 @@ def _plain(value: Any) -> Any:
 def _decode(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as json_error:
+    except (ValueError, RecursionError) as json_error:
         try:
             return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as toml_error:
+        except (tomllib.TOMLDecodeError, RecursionError) as toml_error:
             raise SpecError(
                 f"spec text is neither JSON ({json_error}) nor TOML ({toml_error}): {text!r:.80}"
             ) from None
@@ -155,7 +162,7 @@ def _compile_part(raw: Mapping[str, Any] | Spec) -> Part:
     except PydanticSerializationError as error:  # e.g. half a surrogate pair
         raise SpecError(f"{name} spec cannot be written as JSON: {error}") from None
     spec.check()
-    key = hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
+    key = hashlib.sha256(f"{name}\n{generation()}\n{text}".encode()).hexdigest()
     return Part(spec.name or spec.type, spec, verifier, key)
 
 

@@ -212,7 +212,7 @@ class WorkerPool:
 
 def _python_path() -> str:
     """Give the child our import path: -P keeps its working directory out of it."""
-    return os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
+    return os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
 
 
 def _reference(verifier: Verifier) -> tuple[str, Any]:

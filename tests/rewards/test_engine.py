@@ -265,3 +265,73 @@ def test_a_verifier_of_the_main_script_runs_in_a_child_process(
     (tmp_path / "parent_script.py").write_text(CHILD_OF_MAIN)
     done = python("parent_script.py")
     assert (done.stdout, done.stderr) == ("[0.0, 1.0]\n", "")
+
+
+def test_a_value_outside_the_range_of_its_spec_is_unjudged() -> None:
+    class BoundedSpec(rewards.Spec):
+        type: str = "bounded_test"
+        value: float = 0.0
+
+    @rewards.verifier(name="bounded_test", spec=BoundedSpec, role="shaping")
+    def bounded(completion: rewards.Completion, spec: BoundedSpec) -> rewards.Score:
+        return rewards.Score(spec.value, rewards.Verdict.CORRECT)
+
+    assert rewards.score("x", {"type": "bounded_test", "value": 1.0}).value == 1.0
+    score = rewards.score("x", {"type": "bounded_test", "value": 7.0})
+    assert score.value is None
+    assert "outside of 0 to 1" in score.reason
+
+
+def test_a_verifier_that_is_declared_anew_replaces_the_old_one() -> None:
+    class AnewSpec(rewards.Spec):
+        type: str = "anew_test"
+
+    def declare(value: float) -> None:
+        @rewards.verifier(name="anew_test", spec=AnewSpec)
+        def anew(completion: rewards.Completion, spec: AnewSpec) -> rewards.Score:
+            return rewards.Score.fraction(value)
+
+    declare(0.0)
+    assert rewards.score("x", {"type": "anew_test"}).value == 0.0
+    declare(1.0)
+    assert rewards.score("x", {"type": "anew_test"}).value == 1.0
+
+
+def test_a_plugin_that_exits_is_unjudged() -> None:
+    class ExitSpec(rewards.Spec):
+        type: str = "exit_test"
+
+    @rewards.verifier(name="exit_test", spec=ExitSpec)
+    def leave(completion: rewards.Completion, spec: ExitSpec) -> rewards.Score:
+        raise SystemExit(3)
+
+    assert rewards.score("x", {"type": "exit_test"}).value is None
+
+
+@pytest.mark.parametrize(
+    "raw", [{"type": "math", 1: 2}, "[" * 100_000, {"type": "math", "answer": {1, 2}}]
+)
+def test_specs_that_are_no_plain_data_are_bad_specs(raw: object) -> None:
+    with pytest.raises(rewards.SpecError):
+        rewards.score("x", raw)
+
+
+def test_a_composition_may_hold_spec_objects() -> None:
+    from rewards.verifiers.code import CodeSpec
+
+    spec = CodeSpec.model_validate(
+        {"type": "code", "entry_point": "f", "tests": [{"args": [], "expected": None}]}
+    )
+    assert rewards.score("def f(): return None", [spec]).value == 1.0
+
+
+def test_configuring_leaves_a_sandbox_of_ones_own_open() -> None:
+    import sandbox
+
+    spec = {"type": "code", "tests": [{"input": "", "output": "1"}]}
+    with sandbox.open_sandbox(slots=1) as own:
+        rewards.configure(sandbox=own, cache=0)
+        assert rewards.score("print(1)", spec).value == 1.0
+        rewards.configure(workers=1)
+        assert rewards.score("print(1)", spec).value == 1.0
+        rewards.configure(sandbox="auto", workers=2, cache=4096)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -48,10 +47,23 @@ RIGHT = [
     ("10!", "3628800"),
     ("1 - 1/e", r"1-\frac{1}{e}"),
     (r"2 \sin x", r"2\sin x"),
+    (r"\frac{n(n+1)}{2}", r"\sum_{k=1}^{n} k"),
+    (r"\sum_{k=1}^{n} k", r"\frac{n(n+1)}{2}"),
+    ("6", r"\sum_{k=1}^{3} k"),
+    ("55", r"\sum_{k=1}^{10} k = 55"),
+    ("2025^{2025}", r"2025 \cdot 2025^{2024}"),
+    ("1800!", r"1800 \cdot 1799!"),
 ]
 WRONG = [
     ("2", "3 = 2"),
     ("2", "2 = 3"),
+    ("2", "{3 = 2}"),
+    ("2", "(3 = 2)"),
+    ("2", r"\mathbf{3 = 2}"),
+    ("n", r"\sum_{k=1}^{n} k"),
+    ("1", r"\sum_{k=1}^{n} k"),
+    ("6", r"\sum_{k=1}^{3} k = 7"),
+    ("2025^{2025}", "2025^{2024}"),
     ("0", "5 = 0"),
     ("2", r"\pm 2"),
     ("2", r"1 \text{ or } 2"),
@@ -174,30 +186,33 @@ def test_an_answer_that_may_have_been_cut_off_is_not_paid(text: str, value: floa
     assert rewards.score(text, FOUR, truncated=True).value == value
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "7" * 5000,
-        "(" * 100 + "4" + ")" * 100,
-        "7" * 300,
-        "x+" * 3000 + "4",
-        "9^{9^{9^9}}",
-        "9**9**9**9",
-        "99999!",
-        "((10!)!)!",
-        "2^{99999}",
-    ],
-)
-def test_an_answer_beyond_the_bounds_is_not_parsed(answer: str) -> None:
-    score = rewards.score(rf"\boxed{{{answer}}}", FOUR)
-    assert (score.verdict, score.value) == ("limit", 0.0)
-
-
-def test_a_bomb_is_unjudged_and_ends_in_time() -> None:
-    started = time.monotonic()
+def test_a_bomb_is_worth_nothing_and_is_never_parsed() -> None:
     score = rewards.score(r"\boxed{9^{9^{9}}}", FOUR)
-    assert score.value is None
-    assert time.monotonic() - started < 40
+    assert (score.verdict, score.value, score.evidence["code"]) == ("limit", 0.0, "too_large")
+
+
+def test_a_chain_of_equalities_is_judged_up_to_its_first_wrong_side(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judged: list[str] = []
+
+    def equivalent(gold: str, answer: str) -> tuple[bool, str, str]:
+        judged.append(answer)
+        return answer != "x+1", gold, answer
+
+    monkeypatch.setattr("rewards.verifiers.math.symbolic.equivalent", equivalent)
+    assert not compare("x", "x+0=x+1=x+2=x+3").right
+    assert judged == ["x+0", "x+1"]
+
+
+def test_a_chain_of_too_many_equalities_is_incorrect_and_costs_nothing() -> None:
+    chain = "=".join(f"x+{i}" for i in range(500))
+    assert compare("x", chain)[:2] == (False, "sides")
+
+
+def test_a_chain_of_many_sides_is_judged() -> None:
+    score = rewards.score(rf"\boxed{{{'='.join(f'x+{i}' for i in range(100))}}}", FOUR)
+    assert (score.verdict, score.value) == ("incorrect", 0.0)
 
 
 def test_an_attack_by_python_code_has_no_effect(tmp_path: Path) -> None:

@@ -102,6 +102,11 @@ def test_grouped_digits_are_the_number(value: int) -> None:
     assert read.value == value
 
 
+@pytest.mark.parametrize("ending", [".", "...", ". .", ".\n.", " . "])
+def test_full_stops_at_the_end_carry_no_meaning(ending: str) -> None:
+    assert plain("7" + ending) == "7"
+
+
 @given(st.text(max_size=200))
 def test_normalising_never_raises_and_is_stable(text: str) -> None:
     quantity(text)

@@ -80,29 +80,75 @@ def test_extraction_never_raises(text: str) -> None:
     assert not isinstance(found, Answer) or found.text in text
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        r"\boxed{",
-        r"\boxed",
-        "<answer>",
-        "answer ",
-        "answer is ",
-        "####",
-        "$ ",
-        r"\(",
-        " ",
-        "{",
-        "1 ",
-        "\n",
-    ],
-)
-def test_extraction_takes_linear_time(unit: str) -> None:
+DEGENERATE = [
+    r"\boxed{",
+    r"\boxed",
+    r"\boxed 7",
+    r"\boxed{}",
+    "<answer>",
+    "<answer></answer>",
+    "answer ",
+    "answer is ",
+    "final answer is ",
+    "####",
+    "# ",
+    "$",
+    "$ ",
+    "$x",
+    "$`",
+    r"\(",
+    r"\(x",
+    r"\(x\)",
+    r"\[",
+    "\\",
+    " ",
+    ".",
+    ". ",
+    "^ ",
+    "{",
+    "1 ",
+    "1.",
+    "\n",
+    "*",
+]
+AROUND = [
+    ("", ""),
+    ("the answer is ", ""),
+    (r"\boxed{", "}"),
+    ("<answer>", "</answer>"),
+    ("the answer is $", "$"),
+]
+
+
+def _cost(text: str) -> float:
+    started = time.process_time()
+    extract(text)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("around", AROUND, ids=lambda pair: pair[0] or "bare")
+@pytest.mark.parametrize("unit", DEGENERATE)
+def test_extraction_takes_linear_time(unit: str, around: tuple[str, str]) -> None:
     def cost(size: int) -> float:
-        text = unit * (size // len(unit))
-        started = time.process_time()
-        extract(text)
-        return time.process_time() - started
+        return _cost(around[0] + unit * (size // len(unit)) + around[1])
 
     cost(1000)
-    assert cost(1_000_000) < max(0.02, cost(100_000)) * 40
+    base = max(cost(10_000) for _ in range(3))
+    # tenfold text costs tenfold time; a quadratic search would take a hundred times as long
+    middle = cost(100_000)
+    assert middle < max(0.002, base) * 40
+    assert cost(1_000_000) < max(0.005, middle) * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (r"The answer is \(x = 7\).", "x = 7"),
+        (r"The answer is \(\frac{1}{2}\), so", r"\frac{1}{2}"),
+        (r"The answer is \[\sqrt{2}\]", r"\sqrt{2}"),
+        (r"The answer is $$7$$.", "7"),
+        (r"The answer is $1$ or $2$.", "$1$ or $2$"),
+    ],
+)
+def test_a_sentences_one_formula_is_its_value(text: str, answer: str) -> None:
+    assert extract(text) == Answer(answer, "sentence")

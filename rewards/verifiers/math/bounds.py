@@ -13,13 +13,16 @@ from typing import NamedTuple
 
 from rewards.verifiers.math.exact import MAX_CHARS, MAX_DIGITS, plain
 
-MAX_NESTING = 64
+MAX_NESTING, MAX_TOKENS = 12, 1000
+"""The time of math-verify's grammar doubles with every few brackets."""
 MAX_POWER, MAX_FACTORIAL = 4096, 2000
 """The largest exponent, and the largest number before a `!`; olympiads love the current year."""
 MAX_BITS = 2**15
 """Of a number worked out: 2025^{2025} fits."""
 MAX_TERMS = 200
 """Of a polynomial multiplied out: (x+1)^{100} fits, (x+y+z)^{20} does not."""
+MAX_DIVIDED = 500
+"""The degree of what is divided by a polynomial."""
 MAX_CHOSEN = 30
 """The largest k in a binomial of an unknown over k, a polynomial of degree k."""
 
@@ -36,8 +39,11 @@ def bounds_complaint(text: str) -> str | None:
         deepest = max(deepest, depth)
     if deepest > MAX_NESTING:
         return f"the answer is nested deeper than {MAX_NESTING}"
+    reader = _Reader(text)
+    if reader.size > MAX_TOKENS:
+        return f"the answer has more than {MAX_TOKENS} numbers, letters and signs"
     try:
-        _Reader(text).read()
+        reader.read()
     except _TooLarge as error:
         return f"the answer asks for {error}"
     return None
@@ -83,6 +89,8 @@ def _multiply(a: _Size, b: _Size) -> _Size:
 
 
 def _divide(a: _Size, b: _Size, *, below_one: bool) -> _Size:
+    if b.terms > 1 and max(a.degree, b.degree) > MAX_DIVIDED:
+        raise _TooLarge(f"a division of polynomials beyond degree {MAX_DIVIDED}")
     return _multiply(a, b)._replace(value=a.value + (b.bits if below_one else 0))
 
 
@@ -131,6 +139,10 @@ class _Reader:
         tidy = _SHORT_FRACTION.sub(r"\\frac{\1}{\2}", plain(text))
         self._tokens: list[str] = [*_TOKEN.findall(tidy), ""]
         self._at = self._depth = 0
+
+    @property
+    def size(self) -> int:
+        return len(self._tokens)
 
     def read(self) -> None:
         while self._next:
