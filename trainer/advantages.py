@@ -12,6 +12,10 @@ Choices where the paper is silent, and departures from it:
 - A group whose judged rewards do not spread (max - min <= eps) leaves the loss entirely, KL and
   denominator included, as in DAPO (arXiv 2503.14476, section 3.2). Spread is asked of max - min:
   the std of equal floats can be 1e-8 and not 0, and dividing by it would invent a signal.
+- The spread is that of the reward, shaping included. DAPO's filter reads correctness alone; here a
+  group that is all right or all wrong and differs in form or length still teaches those, at full
+  strength, since dividing by the std forgets how small the shaping's weight is. A run that is to
+  learn a form alone needs these groups; `groups/shaping_only_frac` tells how many they are.
 - A group with fewer than two judged completions has nothing to compare and leaves as well.
 """
 

@@ -1,7 +1,7 @@
 """The command `grpo-run`.
 
-Exit codes: 0 done, 1 the run had to stop, 2 a mistake in what was asked for (one line says which,
-and nothing was written), 130 stopped by Ctrl-C with a checkpoint saved.
+Exit codes: 0 done, 1 the run had to stop (one line says why), 2 a mistake in what was asked for
+(one line says which, and nothing was written), 130 stopped by Ctrl-C with a checkpoint saved.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import tyro
 
 from rewards._guard import check_packages
 from rewards.errors import ConfigurationError, RewardsError, did_you_mean, missing_extra
+from rewards.machinery import machinery
 from trainer.config import Config, apply_settings, read_toml, to_toml
 from trainer.run_folder import check_free
 
@@ -36,9 +37,14 @@ Examples:
   grpo-run --config run.toml --steps 200          settings from a file; flags win
   grpo-run --resume --output-dir outputs/RUN      go on from the latest checkpoint
 
-Settings come from: defaults < the task's own < --config < flags. The run folder gets config.toml,
-metrics.jsonl, samples.jsonl, report.html and checkpoints/. Ctrl-C saves a checkpoint.
+Settings come from: defaults < the task's own (for the tiny model alone) < --config < flags. The run
+folder gets config.toml, metrics.jsonl, samples.jsonl, report.html and checkpoints/. Ctrl-C saves a
+checkpoint.
 """
+
+
+class StoppedError(RewardsError, RuntimeError):
+    """The machine ended the run: its disk or its memory is full."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2 if _is_users_mistake(error) else 1
     except KeyboardInterrupt:
         _complain("stopped at once; nothing was saved since the last checkpoint")
+        # Python waits for the threads that judge before it exits; without workers they end.
+        machinery().close()
         return 130
 
 
@@ -79,7 +87,9 @@ def resolve(args: Sequence[str]) -> tuple[Config, Task]:
         level=draft.level,
         seed=draft.seed,
     )
-    base = apply_settings(Config(), task.settings, f"settings of task {task.name!r}")
+    # A learning rate for a million parameters destroys a billion: they suit the model they name.
+    suited = task.settings if draft.model == task.settings.get("model") else {}
+    base = apply_settings(Config(), suited, f"settings of task {task.name!r}")
     config = parse_flags(args, _apply(base, settings, source))
     if config.resume and not flags.output_dir and source:
         # The folder may have been moved since its config.toml was written.
@@ -139,9 +149,8 @@ def _first_complaint(box: str) -> str:
     unknown = re.search(r"Unrecognized options: (--[\w-]+)", complaint)
     if unknown:
         flags = [f"--{name.replace('_', '-')}" for name in Config.__dataclass_fields__]
-        return f"unknown flag {unknown[1]}.{did_you_mean(unknown[1], flags)}".rstrip("?.") + (
-            "?" if did_you_mean(unknown[1], flags) else ""
-        )
+        hint = did_you_mean(unknown[1], flags)
+        return f"unknown flag {unknown[1]}" + (f".{hint}" if hint else "")
     return complaint.rstrip(".")
 
 
@@ -162,10 +171,24 @@ def _print_plan(config: Config, task: Task) -> None:
 
 def _train(config: Config, task: Task) -> int:
     _prepare()
+    import torch
+
     from trainer.loop import train
     from trainer.report import open_reporter
 
-    result = train(config, task, open_reporter())
+    try:
+        result = train(config, task, open_reporter())
+    except torch.OutOfMemoryError as error:
+        raise StoppedError(
+            f"the GPU's memory is full ({str(error).split('. ')[0]}); lower rollout_batch_size if "
+            "it was while sampling, micro_batch_size if it was in the update, or max_new_tokens"
+        ) from error
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        raise StoppedError(
+            f"the run cannot go on:{where} {error.strerror or error}; mend it, then go on from the "
+            f"last checkpoint: grpo-run --resume --output-dir {config.output_dir}"
+        ) from error
     if not result.interrupted:
         return 0
     _complain(
@@ -187,6 +210,7 @@ def _prepare() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it warns of every retry
 
 
 def _is_users_mistake(error: RewardsError) -> bool:

@@ -12,6 +12,7 @@ import tomllib
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -25,7 +26,8 @@ class Config:
     """Every setting of a run; the string under a field is its help text."""
 
     task: str = "code"
-    """What to learn: code or math (bundled); with --data gsm8k, math500, mbpp, humaneval, jsonl."""
+    """What to learn: code or math (bundled); with --data gsm8k, math500, mbpp, humaneval, jsonl.
+    The bundled tasks bring settings for the tiny model; other models start from the defaults."""
     data: str | None = None
     """JSONL file with training rows, for tasks that bundle none."""
     eval_data: str | None = None
@@ -46,7 +48,7 @@ class Config:
     """Print the resolved settings and what would be run, and exit."""
 
     steps: int = 100
-    """Optimisation steps; each samples prompts_per_step x group_size completions."""
+    """Steps; each samples prompts_per_step x group_size completions and learns from them."""
     prompts_per_step: int = 16
     """Prompts in a step."""
     group_size: int = 8
@@ -115,6 +117,8 @@ class Config:
         """
         for name, (accepts, rule) in _RULES.items():
             value = getattr(self, name)
+            if isinstance(value, int) and value >= MAX_INT:
+                raise ConfigurationError(f"{name} must be below 2**63, not {value:.3g}")
             if value is not None and not (math.isfinite(value) and accepts(value)):
                 raise ConfigurationError(f"{name} must be {rule}, not {value}")
         if self.resume and self.overwrite:
@@ -131,6 +135,12 @@ COMMAND_KEYS = frozenset({"config", "resume", "overwrite", "dry_run"})
 SETTINGS = tuple(f.name for f in fields(Config) if f.name not in COMMAND_KEYS)
 # A table of config.toml that says where the run came from; ignored when read back.
 PROVENANCE = "provenance"
+
+TODAY = datetime(2026, 1, 1)
+"""What chat templates that write the date take for today: prompts must not depend on the day."""
+
+MAX_INT = 2**63
+"""Integers must be below; larger ones fit into no tensor, counter or seed."""
 
 _Rule = tuple[Callable[[Any], bool], str]
 _AT_LEAST_0: _Rule = (lambda x: x >= 0, "at least 0")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainer.metrics import read_jsonl
 from trainer.run_folder import RunFolder
+from trainer.tasks.rows import read_jsonl
 
 WIDTH, HEIGHT = 720, 300
 SMALL_WIDTH, SMALL_HEIGHT = 350, 190

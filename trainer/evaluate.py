@@ -7,29 +7,42 @@ differ by the policy and not by luck.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trainer.config import Config
 from trainer.metrics import score_metrics
-from trainer.rollout import Prompt, RolloutEngine
+from trainer.rollout import Group, Prompt, RolloutEngine
 from trainer.scoring import ScoredGroup, score_groups
 
 PASS_AT_1 = "eval/pass@1"
 
 
 def evaluate(
-    engine: RolloutEngine, prompts: Sequence[Prompt], specs: Mapping[str, Any], config: Config
-) -> dict[str, float]:
-    """Sample, score, and return the metrics, all named `eval/...` but the time."""
+    engine: RolloutEngine,
+    prompts: Sequence[Prompt],
+    specs: Mapping[str, Any],
+    config: Config,
+    *,
+    stop: Callable[[], bool],
+) -> dict[str, float] | None:
+    """Sample, score, and return the metrics, all named `eval/...` but the time.
+
+    Between batches `stop` is asked whether to give up; None is returned if so.
+    """
     start = time.perf_counter()
-    groups = engine.generate(
-        prompts,
-        num_samples=config.eval_samples,
-        max_new_tokens=config.max_new_tokens,
-        temperature=1.0,
-        stream=f"{config.seed}/eval",
-    )
+    groups: list[Group] = []
+    size = max(1, config.rollout_batch_size // config.eval_samples)
+    for first in range(0, len(prompts), size):
+        groups += engine.generate(
+            prompts[first : first + size],
+            num_samples=config.eval_samples,
+            max_new_tokens=config.max_new_tokens,
+            temperature=1.0,
+            stream=f"{config.seed}/eval",
+        )
+        if stop():
+            return None
     scored = score_groups(groups, specs)
     samples = [sample for group in groups for sample in group.samples]
     metrics = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from types import FrameType, TracebackType
@@ -35,3 +36,5 @@ class InterruptGuard:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
+        # Not through sys.stderr: the signal may have come in the middle of a write to it.
+        os.write(2, b"\nstopping after this phase; Ctrl-C again stops at once\n")

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from rewards.errors import missing_extra
 from trainer.config import Config
+from trainer.run_folder import RunFolder
 
 
 class Logger(Protocol):
@@ -49,7 +50,7 @@ def open_logger(config: Config, settings: Mapping[str, Any], folder: Path) -> Lo
         return None
     module = _import(config.logger)
     if config.logger == "tensorboard":
-        return _TensorBoard(module, folder)
+        return _TensorBoard(module, RunFolder(folder).tensorboard)
     return _Tracker(module, config.logger, settings, folder)
 
 
@@ -82,7 +83,7 @@ class _Tracker:
 
 class _TensorBoard:
     def __init__(self, module: ModuleType, folder: Path) -> None:
-        self._writer = module.SummaryWriter(str(folder / "tensorboard"))
+        self._writer = module.SummaryWriter(str(folder))
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         for name, value in metrics.items():

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rewards import Score
 from trainer.advantages import Advantages
 from trainer.scoring import ScoredGroup
 
@@ -26,15 +28,16 @@ class JsonlFile:
     """An append-only file of one JSON object a line."""
 
     def __init__(self, path: Path, *, size: int = 0) -> None:
-        """Open for appending after the first `size` bytes; the rest is cut off."""
+        """Open for appending after the first `size` bytes; the rest is cut off.
+
+        A file that is shorter has lost lines; it goes on after the last whole one.
+        """
         self._file = path.open("ab")
+        if (actual := path.stat().st_size) < size:
+            log.warning("%s has lost lines: %d bytes, not %d; going on there", path, actual, size)
+            size = path.read_bytes().rfind(b"\n") + 1
         self._file.truncate(size)
         self._file.seek(size)
-
-    @property
-    def size(self) -> int:
-        """Bytes written so far."""
-        return self._file.tell()
 
     def append(self, *records: Mapping[str, Any]) -> None:
         """Write records and hand them to the operating system."""
@@ -43,17 +46,15 @@ class JsonlFile:
             self._file.write(line.encode("utf-8", "backslashreplace") + b"\n")
         self._file.flush()
 
+    def sync(self) -> int:
+        """Flush what was written to disk, and return how many bytes that is."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._file.tell()
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    """Read a file of one JSON object a line; none if it is not there."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
 
 
 def drop_non_finite(metrics: Mapping[str, float]) -> dict[str, float]:
@@ -79,7 +80,18 @@ def rollout_metrics(scored: Sequence[ScoredGroup], advantages: Advantages) -> di
         "entropy": -sum(math.fsum(s.logprobs) for s in samples) / num_tokens,
         "advantages/abs_mean": float(kept.abs().mean()) if kept.numel() else 0.0,
         "groups/zero_variance_frac": float(advantages.zero_variance_P.sum()) / num_groups,
+        "groups/shaping_only_frac": sum(
+            differs_by_shaping_alone(group.scores, kept_G)
+            for group, kept_G in zip(scored, advantages.kept_PG.tolist(), strict=True)
+        )
+        / num_groups,
     }
+
+
+def differs_by_shaping_alone(scores: Sequence[Score], kept_G: Sequence[bool]) -> bool:
+    """Say whether a group's completions are all equally right, and it is kept all the same."""
+    outcomes = [score.outcome for score, kept in zip(scores, kept_G, strict=True) if kept]
+    return bool(outcomes) and None not in outcomes and len(set(outcomes)) == 1
 
 
 def score_metrics(scored: Sequence[ScoredGroup]) -> dict[str, float]:

@@ -8,7 +8,10 @@ Choices:
 - The model stays in eval mode: dropout would make the probability ratio differ from 1 before the
   first update.
 - The reference of the KL term is a frozen copy of the model at the start of the run, also after a
-  resume; with beta 0 none is loaded.
+  resume; with beta 0 none is loaded. It learns nothing, so on a GPU it is held in the dtype of
+  the passes, at half the memory.
+- Only attention's keys and values are cached while sampling; models that keep another state
+  (linear attention, state spaces, convolutions) are refused.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import safetensors
 import torch
 import transformers
 from torch import nn
@@ -28,6 +32,8 @@ from rewards.errors import ConfigurationError
 log = logging.getLogger(__name__)
 
 TINY = "tiny"
+
+_CACHED_LAYERS = frozenset({"full_attention", "sliding_attention", "chunked_attention"})
 
 
 @dataclass
@@ -83,8 +89,9 @@ def choose_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
+        # Computes and reads back in float64, as sampling does; "meta" and others cannot.
+        torch.ones(1, dtype=torch.float64, device=device).item()
+    except (RuntimeError, AssertionError, ImportError, TypeError) as error:
         first_line = str(error).split("\n")[0]
         raise ConfigurationError(
             f"device {name!r} cannot be used ({first_line}); try auto or cpu"
@@ -95,7 +102,7 @@ def choose_device(name: str) -> torch.device:
 def choose_dtype(name: str, device: torch.device) -> torch.dtype:
     """Turn the dtype setting into the arithmetic of the passes."""
     if name == "auto":
-        bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported()
+        bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
         return torch.bfloat16 if bf16 else torch.float32
     return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
 
@@ -111,7 +118,8 @@ def model_path(name: str) -> str:
 
         return str(TINY_PATH)
     path = Path(name).expanduser()
-    looks_local = name.startswith(("/", "./", "../", "~")) or path.exists()
+    # The hub has ids of the form name and owner/name; anything else can only be a folder.
+    looks_local = name.startswith(("/", ".", "~")) or name.count("/") > 1 or path.exists()
     if looks_local and not (path / "config.json").is_file():
         state = "holds no config.json" if path.is_dir() else "is not a folder"
         raise ConfigurationError(
@@ -132,6 +140,8 @@ def load_model_config(name: str) -> transformers.PretrainedConfig:
     except (OSError, ValueError, KeyError) as error:
         raise _unloadable(name, error) from error
     _refuse_scaled_logits(config)
+    if others := set(getattr(config.get_text_config(), "layer_types", None) or ()) - _CACHED_LAYERS:
+        raise _stateful(config, f"layers of type {', '.join(sorted(others))}")
     return cast(transformers.PretrainedConfig, config)
 
 
@@ -142,19 +152,24 @@ def count_parameters(config: transformers.PretrainedConfig) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-def load_model(name: str, device: torch.device) -> transformers.PreTrainedModel:
-    """Load a causal language model in float32 and eval mode.
+def load_model(
+    name: str, device: torch.device, dtype: torch.dtype = torch.float32
+) -> transformers.PreTrainedModel:
+    """Load a causal language model in eval mode.
 
     Raises:
         ConfigurationError: If it cannot be loaded.
     """
-    load_model_config(name)
+    config = load_model_config(name)
     try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            model_path(name), dtype=torch.float32
-        )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        model = transformers.AutoModelForCausalLM.from_pretrained(model_path(name), dtype=dtype)
+    except (OSError, ValueError, KeyError, RuntimeError, safetensors.SafetensorError) as error:
         raise _unloadable(name, error) from error
+    if model._is_stateful:
+        raise _stateful(config, "a state")
+    # Sampling is ours, so the file's settings for it mean nothing here; some of them contradict
+    # each other, and saving would refuse those.
+    model.generation_config = _special_ids_alone(model.generation_config)
     for parameter in model.parameters():
         # Weights are loaded as a map of their file: whoever rewrites it would change a running
         # model, reference included, without a trace.
@@ -180,6 +195,19 @@ def _unloadable(name: str, error: Exception) -> ConfigurationError:
     return ConfigurationError(
         f"cannot load the model {name!r} ({why[:160]}); give 'tiny', a folder in Hugging Face "
         "layout, or a model id"
+    )
+
+
+def _special_ids_alone(config: transformers.GenerationConfig) -> transformers.GenerationConfig:
+    keys = ("bos_token_id", "eos_token_id", "pad_token_id")
+    ids = {key: getattr(config, key) for key in keys}
+    return transformers.GenerationConfig(**ids)  # type: ignore[no-untyped-call]
+
+
+def _stateful(config: transformers.PretrainedConfig, what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"models with {what} besides attention's cache ({config.model_type}) are not supported; "
+        "choose a model of attention layers alone"
     )
 
 
@@ -218,7 +246,11 @@ def load_policy(
         ConfigurationError: If a part cannot be loaded.
     """
     model = load_model(start or name, device)
-    reference = load_model(name, device).requires_grad_(False) if with_reference else None
+    reference = None
+    if with_reference:
+        # On the CPU in float32: the KL divergence is then exactly 0 at the start.
+        dtype = compute_dtype if device.type == "cuda" else torch.float32
+        reference = load_model(name, device, dtype).requires_grad_(False)
     return Policy(
         model=model,
         tokenizer=load_tokenizer(name),

@@ -10,6 +10,7 @@ import rewards
 from rewards.errors import ConfigurationError, RewardsError, SpecError
 from trainer.config import Config
 from trainer.tasks import Row, Task
+from trainer.tasks.rows import choose_rows
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def check_task(config: Config, task: Task) -> CheckedTask:
         raise ConfigurationError(
             f"task {task.name!r} has no held-out rows; give --eval-data, or --eval-prompts 0"
         )
-    held_out = task.test[: config.eval_prompts]
+    held_out = choose_rows(task.test, config.eval_prompts)
     return CheckedTask(
         task.train, held_out, _specs(task.train, "training"), _specs(held_out, "held-out")
     )
@@ -71,6 +72,12 @@ def _specs(rows: Sequence[Row], split: str) -> dict[str, Any]:
     return specs
 
 
+def _settings_from(suited: str, model: str) -> str:
+    if suited == model:
+        return f"those of the task for the model {suited!r}, where nothing else is given"
+    return f"the defaults; the task's own are for the model {suited!r} alone"
+
+
 def describe_plan(config: Config, task: Task, model: str) -> list[tuple[str, str]]:
     """Say what a run would do, as (name, sentence) pairs.
 
@@ -82,10 +89,13 @@ def describe_plan(config: Config, task: Task, model: str) -> list[tuple[str, str
     per_step = config.prompts_per_step * config.group_size
     rows_seen = config.steps * config.prompts_per_step
     held_out = min(config.eval_prompts, len(task.test))
-    evals = 2 + (max(0, config.steps - 1) // config.eval_every if config.eval_every else 0)
+    between = max(0, config.steps - 1) // config.eval_every if config.eval_every else 0
+    evals = 1 + between + (config.steps > 0)
+    suited = task.settings.get("model")
     return [
         ("task", f"{task.name}: {len(task.train):,} training rows, {len(task.test):,} held out"),
         ("model", model),
+        *([("settings", _settings_from(suited, config.model))] if suited else []),
         (
             "a step",
             f"{config.prompts_per_step} prompts x {config.group_size} = {per_step:,} completions, "

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import jinja2
 import transformers
 
 from rewards.errors import ConfigurationError
+from trainer.config import TODAY
 from trainer.rollout import Prompt
 
 if TYPE_CHECKING:
@@ -26,7 +28,12 @@ def encode_prompt(tokenizer: transformers.PreTrainedTokenizerBase, row: Row) -> 
             [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt
         )
         text = str(
-            tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            tokenizer.apply_chat_template(
+                messages,
+                tokenize=False,
+                add_generation_prompt=True,
+                strftime_now=TODAY.strftime,  # hides the template's own clock
+            )
         )
         ids = tokenizer.encode(text, add_special_tokens=False)
     else:
@@ -49,9 +56,17 @@ def encode_prompts(
     """Encode all rows, refusing those that leave no room for a completion.
 
     Raises:
-        ConfigurationError: Naming the first row that is too long for the model, or empty.
+        ConfigurationError: Naming the first row that the chat template refuses, that is too long
+            for the model, or empty.
     """
-    prompts = [encode_prompt(tokenizer, row) for row in rows]
+    prompts = []
+    for row in rows:
+        try:
+            prompts.append(encode_prompt(tokenizer, row))
+        except jinja2.TemplateError as error:
+            raise ConfigurationError(
+                f"the model's chat template refuses the prompt of row {row.id!r}: {error}"
+            ) from error
     for prompt in prompts:
         length = len(prompt.ids)
         if not length:

@@ -38,6 +38,10 @@ class Reporter(Protocol):
         """Take the metrics of a step."""
         ...
 
+    def close(self) -> None:
+        """Give the terminal back, however the run ended; only `end` may follow."""
+        ...
+
     def end(self, eval_start: float | None, eval_end: float | None) -> None:
         """Take note that the run is over."""
         ...
@@ -54,6 +58,9 @@ class SilentReporter:
 
     def step(self, row: Mapping[str, float]) -> None:
         """Ignore it."""
+
+    def close(self) -> None:
+        """Do nothing."""
 
     def end(self, eval_start: float | None, eval_end: float | None) -> None:
         """Ignore it."""
@@ -117,7 +124,12 @@ class PlainReporter:
         if done := step - self._first_step:
             left = (time.monotonic() - self._started) / done * (self._last - step)
             parts.append(f"left {_duration(left)}")
+        else:  # an eval before the first step, which tells nothing of the steps
+            self._started = time.monotonic()
         self._print("  ".join(part for part in parts if part))
+
+    def close(self) -> None:
+        """Do nothing."""
 
     def end(self, eval_start: float | None, eval_end: float | None) -> None:
         """Say what the run has come to."""
@@ -143,6 +155,7 @@ class LiveReporter:
             TextColumn("left"),
             TimeRemainingColumn(compact=True),
             console=console,
+            speed_estimate_period=3600,  # a step of a large model takes minutes
         )
         self._bar: TaskID | None = None
         self._folder = Path()
@@ -174,9 +187,12 @@ class LiveReporter:
             summary=summarise(row),
         )
 
-    def end(self, eval_start: float | None, eval_end: float | None) -> None:
-        """Remove the bar and say what the run has come to."""
+    def close(self) -> None:
+        """Stop redrawing the bar; the cursor and the standard streams are as before."""
         self._progress.stop()
+
+    def end(self, eval_start: float | None, eval_end: float | None) -> None:
+        """Say what the run has come to."""
         for line in final_lines(self._folder, eval_start, eval_end):
             self._console.print(line, soft_wrap=True, highlight=False)
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+import tomllib
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rewards.errors import ConfigurationError
-from trainer.config import Config, to_toml
+from trainer.config import PROVENANCE, TODAY, Config, to_toml
 
 PACKAGES = ("assay-rl", "torch", "transformers", "safetensors", "pydantic")
 
@@ -47,6 +48,11 @@ class RunFolder:
         return self.path / "checkpoints"
 
     @property
+    def tensorboard(self) -> Path:
+        """Folder of TensorBoard's event files, if it is the logger."""
+        return self.path / "tensorboard"
+
+    @property
     def report(self) -> Path:
         """The curves as a page."""
         return self.path / "report.html"
@@ -57,7 +63,7 @@ def check_free(config: Config) -> None:
 
     Raises:
         ConfigurationError: If the folder is not empty and neither resume nor overwrite is set, or
-            resume is set and there is no run.
+            one of them is set and what is there is no run.
     """
     assert config.output_dir is not None
     folder = RunFolder(Path(config.output_dir))
@@ -71,6 +77,19 @@ def check_free(config: Config) -> None:
             f"{folder.path} is not empty; give another --output-dir, or --resume to go on with "
             "the run in it, or --overwrite to replace that run"
         )
+    elif folder.path.exists() and any(folder.path.iterdir()) and not _holds_run(folder):
+        raise ConfigurationError(
+            f"{folder.path} holds files but no run to overwrite (no config.toml that grpo-run "
+            "wrote); give another --output-dir, or empty it yourself"
+        )
+
+
+def _holds_run(folder: RunFolder) -> bool:
+    """Say whether a run of ours lies there; anyone may have a config.toml."""
+    try:
+        return PROVENANCE in tomllib.loads(folder.config.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False
 
 
 def prepare_folder(config: Config) -> RunFolder:
@@ -101,12 +120,17 @@ def _remove_run(folder: RunFolder) -> None:
     """Remove what a run writes, and nothing else that may lie in its folder."""
     for path in (folder.config, folder.metrics, folder.samples, folder.report):
         path.unlink(missing_ok=True)
-    if folder.checkpoints.is_dir():
-        shutil.rmtree(folder.checkpoints)
+    for path in (folder.checkpoints, folder.tensorboard):
+        if path.is_dir():
+            shutil.rmtree(path)
 
 
 def _provenance() -> dict[str, str]:
-    facts = {"python": platform.python_version(), "platform": platform.platform()}
+    facts = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "date_in_prompts": TODAY.date().isoformat(),
+    }
     for name in PACKAGES:
         try:
             facts[name] = version(name)
@@ -119,9 +143,15 @@ def _provenance() -> dict[str, str]:
 
 def _git_commit() -> str | None:
     """Return the commit of the checkout this code runs from, if it is one."""
+    # An environment may lie inside the checkout of another project.
+    tracked = _git("ls-files", "--error-unmatch", Path(__file__).name)
+    return _git("rev-parse", "HEAD") if tracked else None
+
+
+def _git(*args: str) -> str | None:
     try:
         result = subprocess.run(
-            ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],
+            ["git", "-C", str(Path(__file__).parent), *args],
             capture_output=True,
             text=True,
             timeout=5,

@@ -40,7 +40,7 @@ def score_groups(groups: Sequence[Group], specs: Mapping[str, Any]) -> list[Scor
 
     Args:
         groups: What was sampled.
-        specs: Prompt id -> compiled spec.
+        specs: Prompt id -> spec.
     """
     flat = [(group, sample) for group in groups for sample in group.samples]
     scores = iter(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
+from trainer import loop
 from trainer.cli import main, resolve
 from trainer.config import Config
 
@@ -72,6 +75,9 @@ def test_a_dry_run_prints_the_settings_and_writes_nothing(
         (["--verifier", "nowhere.py:x"], "nowhere.py"),
         (["--sandbox", "cardboard"], "cardboard"),
         (["--prompts-per-step", "999"], "prompts_per_step 999 is more than"),
+        (["--model", "no/such/folder"], "model 'no/such/folder' is not a folder"),
+        (["--device", "meta"], "device 'meta' cannot be used"),
+        (["--seed", str(10**20)], "seed must be below 2**63"),
         (["--resume"], "holds no run to resume"),
     ],
 )
@@ -135,6 +141,58 @@ def test_a_key_of_the_file_with_a_typo_is_a_mistake(
     assert "unknown setting 'grup_size'. Did you mean 'group_size'?" in capsys.readouterr().err
 
 
+def test_the_settings_of_a_bundled_task_are_for_its_model_alone(config: Config) -> None:
+    tiny, other = (resolve(["--task", "code", *m])[0] for m in ([], ["--model", config.model]))
+    assert (tiny.learning_rate, tiny.beta, tiny.max_new_tokens) == (2e-4, 0.0, 40)
+    defaults = Config(output_dir=other.output_dir, model=config.model, task="code")
+    assert other == defaults
+
+
+@pytest.mark.parametrize(
+    ("tiny", "says"),
+    [
+        (True, "those of the task for the model 'tiny'"),
+        (False, "the defaults; the task's own are for the model 'tiny' alone"),
+    ],
+)
+def test_a_dry_run_says_where_the_settings_come_from(
+    config: Config, capsys: pytest.CaptureFixture[str], tiny: bool, says: str
+) -> None:
+    model = "tiny" if tiny else config.model
+    assert main(["--task", "code", "--model", model, "--dry-run"]) == 0
+    assert f"settings:    {says}" in capsys.readouterr().out
+
+
+def test_a_full_disk_is_1_and_one_line(
+    flags: list[str], config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        assert main(flags) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "the run cannot go on: cannot write the checkpoint" in err
+    assert f"grpo-run --resume --output-dir {config.output_dir}" in err
+
+
+def test_a_full_gpu_is_1_and_one_line_that_says_what_to_lower(
+    flags: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*args: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has")
+
+    monkeypatch.setattr(loop, "train", run_out)
+    assert main(flags) == 1
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "CUDA out of memory" in err
+    assert "lower rollout_batch_size" in err
+    assert "micro_batch_size" in err
+
+
 def test_the_run_folder_is_named_after_task_model_and_time() -> None:
     name = str(resolve(["--task", "code"])[0].output_dir)
     assert name.startswith("outputs/code-tiny-20")
@@ -192,3 +250,52 @@ def test_ctrl_c_saves_a_checkpoint_and_exits_130(flags: list[str], config: Confi
     latest = (folder / "checkpoints" / "latest").read_text().strip()
     assert latest == f"step-{last:06d}"
     assert main(["--resume", "--output-dir", str(folder), "--steps", str(last + 1)]) == 0
+
+
+SLOW_PLUGIN = """
+import pathlib, time
+import rewards
+
+
+class SlowSpec(rewards.Spec):
+    type: str = "slow"
+    started: str
+
+
+@rewards.verifier(name="slow", spec=SlowSpec)
+def slow(completion, spec):
+    pathlib.Path(spec.started).touch()
+    time.sleep(600)
+"""
+
+
+def test_a_second_ctrl_c_stops_at_once_though_a_verifier_runs(
+    flags: list[str], data: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_PLUGIN)
+    started = tmp_path / "started"
+    spec = {"type": "slow", "started": str(started)}
+    rows = [json.loads(line) | {"spec": spec} for line in data.read_text().splitlines()]
+    data.write_text("\n".join(json.dumps(row) for row in rows))
+    flags = [*flags, "--verifier", f"{tmp_path / 'slow.py'}:slow"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "trainer.cli", *flags],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not started.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=20)
+    finally:
+        run.kill()
+    assert run.returncode == 130
+    assert "stopping after this phase; Ctrl-C again stops at once" in err
+    assert "stopped at once; nothing was saved" in err

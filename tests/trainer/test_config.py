@@ -100,6 +100,13 @@ def test_a_value_out_of_range_names_key_and_value(key: str, value: float) -> Non
         replace(Config(), **{key: value}).validate()  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("key", ["seed", "steps", "max_new_tokens"])
+@pytest.mark.parametrize("value", [2**63, 10**18 * 10, 10**30])
+def test_an_integer_that_fits_into_no_tensor_is_refused(key: str, value: int) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{key} must be below 2\*\*63"):
+        replace(Config(), **{key: value}).validate()  # type: ignore[arg-type]
+
+
 def test_resume_and_overwrite_exclude_each_other() -> None:
     with pytest.raises(ConfigurationError, match="exclude each other"):
         Config(resume=True, overwrite=True).validate()

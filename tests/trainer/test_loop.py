@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,18 @@ from typing import Any
 import pytest
 
 from rewards.errors import ConfigurationError, SpecError
-from trainer import scoring
+from trainer import loop, run_folder, scoring
 from trainer.config import Config
 from trainer.loop import train
+from trainer.preflight import describe_plan
 from trainer.scoring import UnjudgedError
 from trainer.tasks import Row, Task
+from trainer.update import DisagreementError
 
 EVERY_STEP = {
     "step", "reward/mean", "reward/std", "outcome/mean", "loss", "kl", "grad_norm", "clip_frac",
-    "entropy", "advantages/abs_mean", "groups/zero_variance_frac", "completions/length_mean",
+    "entropy", "advantages/abs_mean", "groups/zero_variance_frac", "groups/shaping_only_frac",
+    "completions/length_mean",
     "completions/truncated_frac", "completions/unique_frac", "tokens_per_s", "time/rollout_s",
     "time/score_s", "time/update_s", "time/step_s", "verify/unjudged_frac",
     "rollout/logprob_diff_mean", "rollout/logprob_diff_max", "lr",
@@ -159,6 +163,71 @@ def test_overwriting_replaces_the_run_and_nothing_else(config: Config, task: Tas
     assert (folder / "notes.txt").read_text() == "precious"
     assert [p.name for p in folder.glob("checkpoints/step-*")] == ["step-000001"]
     assert [row["step"] for row in lines(folder / "metrics.jsonl")] == [0, 1]
+
+
+def test_overwriting_removes_the_old_runs_tensorboard(config: Config, task: Task) -> None:
+    config = replace(config, steps=0, eval_prompts=0)
+    folder = train(config, task).folder
+    (folder / "tensorboard").mkdir()
+    (folder / "tensorboard" / "events.out").touch()
+    train(replace(config, overwrite=True), task)
+    assert not (folder / "tensorboard").exists()
+
+
+def test_a_folder_that_holds_no_run_is_not_overwritten(config: Config, task: Task) -> None:
+    folder = Path(str(config.output_dir))
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "config.toml").write_text("mine = true\n")
+    with pytest.raises(ConfigurationError, match="holds files but no run to overwrite"):
+        train(replace(config, overwrite=True), task)
+    assert (folder / "config.toml").read_text() == "mine = true\n"
+    assert (folder / "checkpoints").is_dir()
+
+
+def test_an_empty_folder_may_be_overwritten(config: Config, task: Task) -> None:
+    Path(str(config.output_dir)).mkdir()
+    assert train(replace(config, overwrite=True, steps=0, eval_prompts=0), task).step == 0
+
+
+def test_a_run_whose_rollout_disagrees_is_saved_before_it_stops(
+    config: Config, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = loop.update_policy, iter(range(9))
+
+    def update(*args: Any, **kwargs: Any) -> dict[str, float]:
+        if next(calls) == 1:
+            raise DisagreementError("they differ")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(loop, "update_policy", update)
+    with pytest.raises(DisagreementError):
+        train(config, task)
+    checkpoints = Path(str(config.output_dir)) / "checkpoints"
+    assert (checkpoints / "latest").read_text() == "step-000001\n"
+
+
+def test_the_plan_of_a_run_without_steps_has_one_eval(config: Config, task: Task) -> None:
+    for steps, evals in ((0, 1), (1, 2), (3, 2), (4, 3)):
+        plan = dict(describe_plan(replace(config, steps=steps), task, "a model"))
+        assert plan["an eval"].endswith(f"{evals} times")
+
+
+@pytest.mark.parametrize("tracked", [True, False])
+def test_the_commit_is_recorded_only_where_it_holds_this_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracked: bool
+) -> None:
+    # An environment inside the checkout of another project has nothing of its commit.
+    def git(*args: str) -> None:
+        names = ("-c", "user.name=x", "-c", "user.email=x@y")
+        subprocess.run(["git", "-C", str(tmp_path), *names, *args], check=True, capture_output=True)
+
+    (tmp_path / "run_folder.py").touch()
+    git("init")
+    if tracked:
+        git("add", "run_folder.py")
+    git("commit", "--allow-empty", "-m", "x")
+    monkeypatch.setattr(run_folder, "__file__", str(tmp_path / "run_folder.py"))
+    assert (run_folder._git_commit() is not None) == tracked
 
 
 @pytest.mark.parametrize("changes", [{"prompts_per_step": 17}, {"max_new_tokens": 60}])

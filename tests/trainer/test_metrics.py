@@ -12,13 +12,13 @@ from trainer.evaluate import pass_at_1
 from trainer.metrics import (
     JsonlFile,
     drop_non_finite,
-    read_jsonl,
     rollout_metrics,
     sample_records,
     score_metrics,
 )
 from trainer.rollout import Group, Prompt, Sample
 from trainer.scoring import ScoredGroup, advantages_of
+from trainer.tasks.rows import read_jsonl
 
 RIGHT = Score(1.0, "correct", outcome=1.0)  # type: ignore[arg-type]
 HALF = Score(0.5, "partial", outcome=0.5)  # type: ignore[arg-type]
@@ -98,13 +98,25 @@ def test_a_file_is_cut_to_its_checkpoint_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     file = JsonlFile(path)
     file.append({"step": 1})
-    size = file.size
+    size = file.sync()
     file.append({"step": 2})
     file.close()
     again = JsonlFile(path, size=size)
     again.append({"step": "two"})
     again.close()
     assert read_jsonl(path) == [{"step": 1}, {"step": "two"}]
+
+
+def test_a_file_that_lost_lines_goes_on_after_its_last_whole_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"step": 1}\n{"st')
+    file = JsonlFile(path, size=1000)
+    file.append({"step": 2})
+    file.close()
+    assert read_jsonl(path) == [{"step": 1}, {"step": 2}]
+    assert "has lost lines" in caplog.text
 
 
 def test_any_text_a_model_writes_can_be_logged(tmp_path: Path) -> None:
@@ -125,3 +137,21 @@ def test_pass_at_1_reads_the_outcome_and_not_the_shaped_reward() -> None:
 
 def test_without_outcomes_there_is_no_pass_at_1() -> None:
     assert pass_at_1([group(UNJUDGED)]) is None
+
+
+def test_groups_that_differ_by_shaping_alone_are_counted() -> None:
+    long_but_right = Score(0.8, "correct", outcome=1.0)  # type: ignore[arg-type]
+    scored = [
+        group(RIGHT, long_but_right),
+        group(RIGHT, WRONG),
+        group(RIGHT, RIGHT),
+        group(RIGHT, long_but_right.replace(outcome=None)),
+    ]
+    metrics = rollout_metrics(scored, advantages_of(scored, eps=1e-6))
+    assert metrics["groups/shaping_only_frac"] == 0.25
+
+
+def test_a_group_without_outcomes_is_not_called_shaping_alone() -> None:
+    scored = [group(RIGHT.replace(outcome=None), WRONG.replace(outcome=None))]
+    metrics = rollout_metrics(scored, advantages_of(scored, eps=1e-6))
+    assert metrics["groups/shaping_only_frac"] == 0.0

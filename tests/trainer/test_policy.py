@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
+import transformers
 
 from rewards.errors import ConfigurationError, MissingExtraError
 from trainer.loggers import check_logger
@@ -13,6 +15,7 @@ from trainer.policy import (
     choose_device,
     learning_rate_at,
     load_model,
+    load_model_config,
     make_optimizer,
     model_path,
 )
@@ -76,7 +79,58 @@ def test_a_model_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         load_model(str(tmp_path), torch.device("cpu"))
 
 
-@pytest.mark.parametrize("name", ["gpu", "cuda:99"])
+def test_weights_that_are_cut_off_are_refused(model_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(model_folder, tmp_path / "m")
+    weights = tmp_path / "m" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ConfigurationError, match="cannot load the model"):
+        load_model(str(tmp_path / "m"), torch.device("cpu"))
+
+
+@pytest.mark.parametrize("name", ["no/such/folder", ".hidden", "outputs/run/checkpoints/step-1"])
+def test_what_can_be_no_id_of_the_hub_is_a_folder(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a folder"):
+        model_path(name)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "Qwen/Qwen2.5-0.5B-Instruct"])
+def test_what_can_be_an_id_of_the_hub_is_left_to_it(name: str) -> None:
+    assert model_path(name) == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "layers"), [("Lfm2Config", "conv"), ("Qwen3NextConfig", "linear_attention")]
+)
+def test_a_model_with_more_state_than_attentions_cache_is_refused(
+    tmp_path: Path, kind: str, layers: str
+) -> None:
+    types = [layers, "full_attention"]
+    getattr(transformers, kind)(num_hidden_layers=2, layer_types=types).save_pretrained(tmp_path)
+    with pytest.raises(ConfigurationError, match=f"models with layers of type {layers} besides"):
+        load_model_config(str(tmp_path))
+
+
+def test_a_model_whose_sampling_settings_contradict_each_other_can_be_saved(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    # vicuna: temperature and top_p without do_sample, which transformers refuses to write.
+    shutil.copytree(model_folder, tmp_path / "m")
+    (tmp_path / "m" / "generation_config.json").write_text(
+        '{"temperature": 0.9, "top_p": 0.6, "eos_token_id": [1, 7], "pad_token_id": 0}'
+    )
+    model = load_model(str(tmp_path / "m"), torch.device("cpu"))
+    model.save_pretrained(tmp_path / "saved")
+    saved = json.loads((tmp_path / "saved" / "generation_config.json").read_text())
+    assert (saved["eos_token_id"], saved["pad_token_id"]) == ([1, 7], 0)
+    assert not {"temperature", "top_p"} & saved.keys()
+
+
+def test_a_frozen_model_can_be_held_in_the_dtype_of_the_passes(model_folder: Path) -> None:
+    model = load_model(str(model_folder), torch.device("cpu"), torch.bfloat16)
+    assert {p.dtype for p in model.parameters()} == {torch.bfloat16}
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:99", "meta", "hpu", "mps:7"])
 def test_a_device_that_is_not_there_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match=f"device '{name}' cannot be used"):
         choose_device(name)
@@ -96,6 +150,17 @@ def test_with_a_chat_template_text_is_the_users_message(policy: Policy) -> None:
     messages = encode_prompt(policy.tokenizer, Row("r", [{"role": "user", "content": "a b"}], {}))
     assert prompt.text == "<unk> a b p"
     assert prompt == messages
+
+
+def test_a_chat_template_that_writes_the_date_writes_the_same_every_day(policy: Policy) -> None:
+    policy.tokenizer.chat_template = "{{ strftime_now('%d %b %Y') }} {{ messages[0].content }}"
+    assert encode_prompt(policy.tokenizer, Row("r", "a", {})).text == "01 Jan 2026 a"
+
+
+def test_a_prompt_that_the_chat_template_refuses_names_its_row(policy: Policy) -> None:
+    policy.tokenizer.chat_template = "{{ raise_exception('no system role') }}"
+    with pytest.raises(ConfigurationError, match=r"refuses the prompt of row 'r': no system role"):
+        encode_prompts(policy.tokenizer, [Row("r", "a", {})], max_new_tokens=1, max_length=64)
 
 
 def test_the_chat_template_is_encoded_without_a_second_begin_token(policy: Policy) -> None:

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from trainer import report
 from trainer.config import Config
 from trainer.curves import render
+from trainer.loop import train
 from trainer.report import LiveReporter, PlainReporter, summarise
+from trainer.scoring import UnjudgedError
+from trainer.tasks import Task
 
 ROW = {
     "step": 3, "reward/mean": 0.5, "loss": -0.01, "kl": 0.002, "completions/length_mean": 31.0,
@@ -26,7 +31,7 @@ def test_a_summary_names_what_could_not_be_judged() -> None:
 
 def test_plain_lines_tell_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     reporter = PlainReporter()
-    reporter.start(Config(steps=4), Path("outputs/x"), 0)
+    reporter.start(Config(steps=4), Path("outputs/x"), 2)
     reporter.step(ROW)
     reporter.end(0.25, 0.75)
     out = capsys.readouterr().out
@@ -42,10 +47,44 @@ def test_the_live_line_shows_steps_and_metrics() -> None:
     reporter.start(Config(steps=4), Path("outputs/x"), 0)
     reporter.note("evaluating")
     reporter.step(ROW)
+    reporter.close()
     reporter.end(0.25, 0.75)
     assert "3/4" in screen.getvalue()
     assert "reward 0.500" in screen.getvalue()
     assert "outputs/x" in screen.getvalue()
+
+
+def test_the_time_left_counts_from_the_first_step_and_not_from_the_eval_before_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 0.0, 1000.0, 1010.0])  # made, start, the eval's row, the first step's row
+    monkeypatch.setattr(report.time, "monotonic", lambda: next(clock))
+    reporter = PlainReporter()
+    reporter.start(Config(steps=4), Path("x"), 0)
+    reporter.step({"step": 0, "eval/pass@1": 0.5})
+    reporter.step({"step": 1})
+    assert "left 0:30" in capsys.readouterr().out
+
+
+def test_the_live_line_tells_the_time_left_of_slow_steps() -> None:
+    reporter = LiveReporter(Console(file=io.StringIO(), force_terminal=True))
+    now = 0.0
+    reporter._progress.get_time = lambda: now
+    reporter.start(Config(steps=4), Path("x"), 0)
+    for step in (1, 2):
+        now += 300
+        reporter.step({"step": step})
+    reporter.close()
+    assert reporter._progress.tasks[0].time_remaining == 600
+
+
+def test_a_run_that_fails_gives_the_terminal_back(config: Config, unjudgeable_task: Task) -> None:
+    screen, streams = io.StringIO(), (sys.stdout, sys.stderr)
+    with pytest.raises(UnjudgedError):
+        train(config, unjudgeable_task, LiveReporter(Console(file=screen, force_terminal=True)))
+    hidden, shown = screen.getvalue().rfind("\x1b[?25l"), screen.getvalue().rfind("\x1b[?25h")
+    assert -1 < hidden < shown
+    assert (sys.stdout, sys.stderr) == streams
 
 
 def test_the_page_escapes_what_it_shows() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rewards.errors import ConfigurationError
 from trainer import checkpoint as checkpoint_module
-from trainer.checkpoint import STATE_FILE, latest_checkpoint, save_checkpoint
+from trainer.checkpoint import STATE_FILE, latest_checkpoint, load_state, save_checkpoint
 from trainer.config import Config
 from trainer.loop import train
-from trainer.policy import Policy
+from trainer.policy import Policy, make_optimizer
+from trainer.rollout import Group
+from trainer.rollout.hf import HFEngine
 from trainer.tasks import Task
 
 
@@ -87,6 +90,79 @@ def test_resuming_gives_the_same_optimizer_state(whole: Path, resumed: Path) -> 
             assert torch.equal(states[0][index][name], states[1][index][name])
 
 
+@pytest.mark.parametrize(
+    "call", [1, 2, 5, 9], ids=["first eval", "rollout", "eval of step 3", "last eval"]
+)
+def test_a_run_that_ctrl_c_stopped_goes_on_as_if_it_never_had(
+    config: Config,
+    task: Task,
+    whole: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    call: int,
+) -> None:
+    generate, calls = HFEngine.generate, 0
+
+    def press(self: HFEngine, *args: Any, **kwargs: Any) -> list[Group]:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            signal.raise_signal(signal.SIGINT)
+            assert "Ctrl-C again stops at once" in capfd.readouterr().err
+        return generate(self, *args, **kwargs)
+
+    monkeypatch.setattr(HFEngine, "generate", press)
+    stopped = train(config, task)
+    assert (stopped.interrupted, calls) == (True, call)
+    folder = train(replace(config, resume=True), task).folder
+    assert timeless(folder / "metrics.jsonl") == timeless(whole / "metrics.jsonl")
+    assert timeless(folder / "samples.jsonl") == timeless(whole / "samples.jsonl")
+    expected, got = weights(whole, 6), weights(folder, 6)
+    assert all(torch.equal(expected[name], got[name]) for name in expected)
+
+
+def test_going_on_from_an_older_checkpoint_removes_the_later_ones(
+    config: Config, task: Task, whole: Path, tmp_path: Path
+) -> None:
+    folder = run_to(config, task, tmp_path / "run", 4)
+    (folder / "checkpoints" / ".tmp-step-000009").mkdir()
+    (folder / "checkpoints" / "latest").write_text("step-000002\n")
+    run_to(config, task, folder, 3, resume=True)
+    assert steps_of(folder) == ["step-000002", "step-000003"]
+    assert not list((folder / "checkpoints").glob(".tmp-*"))
+
+
+def test_going_on_from_an_older_checkpoint_gives_the_weights_of_the_new_way(
+    config: Config, task: Task, tmp_path: Path
+) -> None:
+    folder = run_to(config, task, tmp_path / "run", 4)
+    before = weights(folder, 4)
+    (folder / "checkpoints" / "latest").write_text("step-000002\n")
+    run_to(config, task, folder, 4, resume=True, learning_rate=0.1)
+    assert not torch.equal(before["lm_head.weight"], weights(folder, 4)["lm_head.weight"])
+
+
+def test_a_damaged_checkpoint_is_an_error_that_changes_no_settings(
+    config: Config, task: Task, tmp_path: Path
+) -> None:
+    folder = run_to(config, task, tmp_path / "run", 2)
+    state = folder / "checkpoints" / "step-000002" / STATE_FILE
+    state.write_bytes(state.read_bytes()[:1000])
+    before = (folder / "config.toml").read_text()
+    with pytest.raises(ConfigurationError, match=r"trainer_state\.pt cannot be read"):
+        run_to(config, task, folder, 3, resume=True)
+    assert (folder / "config.toml").read_text() == before
+
+
+def test_a_resumed_run_decays_weights_as_its_own_settings_say(
+    policy: Policy, tmp_path: Path
+) -> None:
+    saved = save_checkpoint(tmp_path, 1, policy, {}, keep=1)
+    policy.optimizer = make_optimizer(policy.model, 1e-3, weight_decay=0.5)
+    load_state(saved, policy)
+    assert [group["weight_decay"] for group in policy.optimizer.param_groups] == [0.5, 0.0]
+
+
 def test_a_run_without_a_checkpoint_starts_over(config: Config, task: Task, tmp_path: Path) -> None:
     folder = run_to(config, task, tmp_path / "run", 2)
     (folder / "checkpoints" / "latest").unlink()
@@ -134,6 +210,25 @@ def test_a_half_written_checkpoint_is_replaced(
     (leftover / "junk").touch()
     folder = save_checkpoint(tmp_path, 1, policy, {}, keep=1)
     assert not (folder / "junk").exists()
+
+
+def test_a_stale_checkpoint_of_the_same_step_is_replaced(policy: Policy, tmp_path: Path) -> None:
+    (tmp_path / "step-000001").mkdir()
+    (tmp_path / "step-000001" / "junk").touch()
+    folder = save_checkpoint(tmp_path, 1, policy, {}, keep=1)
+    assert (folder / STATE_FILE).is_file()
+    assert not (folder / "junk").exists()
+
+
+def test_the_checkpoint_in_charge_is_kept_whatever_the_others_are_called(
+    policy: Policy, tmp_path: Path
+) -> None:
+    for name in ("step-000009", "step-1000000", "step-mine"):
+        (tmp_path / name).mkdir()
+    newest = save_checkpoint(tmp_path, 2, policy, {}, keep=2)
+    assert latest_checkpoint(tmp_path) == newest
+    names = {path.name for path in tmp_path.glob("step-*")}
+    assert names == {"step-000002", "step-1000000", "step-mine"}
 
 
 def test_old_checkpoints_go_only_after_the_new_one_is_in_charge(

@@ -80,6 +80,13 @@ def test_a_public_layout_is_read_by_name(tmp_path: Path) -> None:
     assert task.test[0].spec == {"type": "math", "answer": "1"}
 
 
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("\n")
+    for name in ("jsonl", "gsm8k"):
+        with pytest.raises(ConfigurationError, match=r"empty\.jsonl has no rows"):
+            load_task(name, data=tmp_path / "empty.jsonl")
+
+
 def test_an_unknown_task_suggests_the_nearest() -> None:
     with pytest.raises(ConfigurationError, match=r"'gsm8'\. Did you mean 'gsm8k'\?"):
         load_task("gsm8")

@@ -84,9 +84,16 @@ def test_math_without_answer_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "inner"),
-    [("\\boxed{1} \\boxed{{2}}", "{2}"), ("\\boxed{1", None), ("none", None), ("\\boxed{}", "")],
+    [
+        ("\\boxed{1} \\boxed{{2}}", "{2}"),
+        ("\\boxed{1", None),
+        ("none", None),
+        ("\\boxed{}", ""),
+        ("it is $\\boxed 5$", "5"),
+        ("\\boxed{4} or \\fbox{5}", "5"),
+    ],
 )
-def test_last_boxed_counts_braces(text: str, inner: str | None) -> None:
+def test_last_boxed_reads_what_tex_would_box(text: str, inner: str | None) -> None:
     assert last_boxed(text) == inner
 
 
@@ -135,3 +142,21 @@ def test_humaneval_gold_is_prompt_and_solution(tmp_path: Path) -> None:
 def test_another_layout_is_refused_with_its_fields(tmp_path: Path, read: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"row 1 lacks .* \(it has text, title\)"):
         read(put(tmp_path, {"title": "a", "text": "b"}))
+
+
+@pytest.mark.parametrize(
+    ("read", "record", "complaint"),
+    [
+        (read_humaneval, {**HUMANEVAL, "prompt": None}, "row 1 lacks 'prompt'"),
+        (read_humaneval, {**HUMANEVAL, "test": 5}, "row 1 has 5 where text is expected"),
+        (read_mbpp, {**MBPP, "text": None}, "row 1 lacks 'text'"),
+        (read_mbpp, {**MBPP, "test_list": [None]}, "row 1 has None where text is expected"),
+        (read_gsm8k, {**GSM8K, "question": None}, "row 1 lacks 'question'"),
+        (read_math, {"problem": "?", "answer": None}, "row 1 has neither an 'answer'"),
+    ],
+)
+def test_what_is_null_or_no_text_is_refused_with_its_row(
+    tmp_path: Path, read: Any, record: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        read(put(tmp_path, record))

@@ -7,7 +7,7 @@ import pytest
 
 from rewards.errors import ConfigurationError
 from trainer.tasks import Row, read_rows, write_rows
-from trainer.tasks.rows import read_jsonl, split_rows
+from trainer.tasks.rows import choose_rows, read_jsonl, split_rows
 
 ROW = {"prompt": "What is 1 + 1?", "spec": {"type": "math", "answer": "2"}}
 
@@ -75,12 +75,6 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_jsonl(tmp_path / "gone.jsonl")
 
 
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "empty.jsonl").write_text("\n")
-    with pytest.raises(ConfigurationError, match="no rows"):
-        read_jsonl(tmp_path / "empty.jsonl")
-
-
 def rows_named(*ids: str) -> list[Row]:
     return [Row(name, "x", {}) for name in ids]
 
@@ -107,3 +101,20 @@ def test_small_files_still_have_both_sides(count: int) -> None:
 def test_one_row_cannot_be_split() -> None:
     with pytest.raises(ConfigurationError, match="1 row cannot be split"):
         split_rows(rows_named("only"))
+
+
+def test_a_choice_of_rows_does_not_depend_on_the_order_of_the_file() -> None:
+    rows = rows_named(*map(str, range(100)))
+    chosen = choose_rows(rows, 10)
+    assert chosen == choose_rows(rows[::-1], 10)[::-1]
+
+
+def test_a_choice_of_rows_is_not_the_head_of_the_file() -> None:
+    rows = rows_named(*(f"{i:03}" for i in range(100)))
+    assert len(choose_rows(rows, 10)) == 10
+    assert any(int(row.id) >= 50 for row in choose_rows(rows, 10))
+
+
+def test_a_choice_of_more_rows_than_there_are_is_all_of_them() -> None:
+    rows = rows_named("b", "a")
+    assert choose_rows(rows, 10) == rows

@@ -104,8 +104,15 @@ def _read_splits(
     read: Callable[[Path], list[Row]] = (
         PUBLIC_LAYOUTS[name].read if name in PUBLIC_LAYOUTS else read_rows
     )
-    rows = read(data)
-    return split_rows(rows) if eval_data is None else (rows, read(eval_data))
+    rows = _read_some(read, data)
+    return split_rows(rows) if eval_data is None else (rows, _read_some(read, eval_data))
+
+
+def _read_some(read: Callable[[Path], list[Row]], path: Path) -> list[Row]:
+    rows = read(path)
+    if not rows:
+        raise ConfigurationError(f"the data file {path} has no rows; pass one with rows")
+    return rows
 
 
 def _where_from(name: str) -> str:

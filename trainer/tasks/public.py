@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rewards.errors import ConfigurationError
+from rewards.verifiers.math.extract import unbox
 from trainer.tasks.rows import Row, read_jsonl, require
 
 BOXED_INSTRUCTION = "Reason step by step, and put the final answer within \\boxed{}."
@@ -63,8 +64,9 @@ def read_math(path: Path) -> list[Row]:
     for number, record in enumerate(read_jsonl(path), 1):
         place = f"{path}, row {number}"
         require(record, ("problem",), place, "MATH")
-        solution = str(record.get("solution", ""))
-        answer = str(record["answer"]) if "answer" in record else last_boxed(solution)
+        solution = str(record.get("solution") or "")
+        given = record.get("answer")
+        answer = last_boxed(solution) if given is None else str(given)
         if not answer:
             raise ConfigurationError(
                 f"{place} has neither an 'answer' nor a solution with \\boxed{{}}; "
@@ -94,17 +96,9 @@ def _math_meta(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def last_boxed(text: str) -> str | None:
-    r"""Return what the last ``\boxed{...}`` holds, braces counted, or None."""
-    start = text.rfind("\\boxed{")
-    if start < 0:
-        return None
-    start += len("\\boxed{")
-    depth = 1
-    for end in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[end], 0)
-        if depth == 0:
-            return text[start:end]
-    return None
+    r"""Return what the last ``\boxed`` or ``\fbox`` holds, or None."""
+    inside = unbox(text)
+    return None if inside == text else inside
 
 
 def read_mbpp(path: Path) -> list[Row]:
@@ -122,19 +116,16 @@ def read_mbpp(path: Path) -> list[Row]:
         tests = record["test_list"]
         if not isinstance(tests, list) or not tests:
             raise ConfigurationError(f"{place} has the test_list {tests!r:.60}; give it asserts")
-        setup = _unix(record.get("test_setup_code") or "")
-        asserts = "\n".join(_unix(test) for test in tests)
+        setup = _unix(record.get("test_setup_code") or "", place)
+        asserts = [_unix(test, place) for test in tests]
+        test_code = "\n".join([setup, *asserts] if setup else asserts) + "\n"
         rows.append(
             Row(
                 id=f"mbpp-{record.get('task_id', number)}",
-                prompt=f"{_unix(record['text'])} {CODE_INSTRUCTION} "
-                f"It must pass this test:\n\n{_unix(tests[0])}",
-                spec={
-                    "type": "code",
-                    "style": "assert",
-                    "test_code": f"{setup}\n{asserts}\n" if setup else f"{asserts}\n",
-                },
-                gold=_fence(_unix(record["code"])),
+                prompt=f"{_unix(record['text'], place)} {CODE_INSTRUCTION} "
+                f"It must pass this test:\n\n{asserts[0]}",
+                spec={"type": "code", "style": "assert", "test_code": test_code},
+                gold=_fence(_unix(record["code"], place)),
             )
         )
     return rows
@@ -151,7 +142,7 @@ def read_humaneval(path: Path) -> list[Row]:
         place = f"{path}, row {number}"
         keys = ("prompt", "test", "entry_point", "canonical_solution")
         require(record, keys, place, "HumanEval")
-        prompt, entry_point = record["prompt"], record["entry_point"]
+        prompt, test, entry_point, solution = (_unix(record[key], place) for key in keys)
         rows.append(
             Row(
                 id=str(record.get("task_id", f"humaneval-{number}")),
@@ -161,15 +152,17 @@ def read_humaneval(path: Path) -> list[Row]:
                     "type": "code",
                     "style": "assert",
                     "entry_point": entry_point,
-                    "test_code": f"{record['test']}\ncheck({entry_point})\n",
+                    "test_code": f"{test}\ncheck({entry_point})\n",
                 },
-                gold=_fence(prompt + record["canonical_solution"]),
+                gold=_fence(prompt + solution),
             )
         )
     return rows
 
 
-def _unix(text: str) -> str:
+def _unix(text: object, place: str) -> str:
+    if not isinstance(text, str):
+        raise ConfigurationError(f"{place} has {text!r:.60} where text is expected")
     return text.replace("\r\n", "\n")
 
 

@@ -38,7 +38,7 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """Read a file of one JSON object a line.
 
     Raises:
-        ConfigurationError: The file is missing, empty, or a line of it is no JSON object.
+        ConfigurationError: The file cannot be read, or a line of it is no JSON object.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -47,14 +47,11 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
             f"cannot read the data file {path}: {error}; pass the path of a JSONL file"
         ) from error
     # Only line feeds end a record: splitlines() would also cut at U+2028 inside a string.
-    records = [
+    return [
         _parse_line(line, f"{path}, line {number}")
         for number, line in enumerate(text.split("\n"), 1)
         if line.strip()
     ]
-    if not records:
-        raise ConfigurationError(f"the data file {path} has no rows; pass one with rows")
-    return records
 
 
 def _parse_line(line: str, place: str) -> dict[str, Any]:
@@ -72,17 +69,21 @@ def _parse_line(line: str, place: str) -> dict[str, Any]:
 
 
 def require(record: dict[str, Any], keys: Sequence[str], place: str, layout: str) -> None:
-    """Check that a record has the fields of its layout.
+    """Check that a record has the fields of its layout; null is no value.
 
     Raises:
         ConfigurationError: A field is missing; the message names those that are there.
     """
-    missing = [key for key in keys if key not in record]
+    missing = [key for key in keys if record.get(key) is None]
     if missing:
         raise ConfigurationError(
-            f"{place} lacks {', '.join(map(repr, missing))} (it has {', '.join(sorted(record))}); "
+            f"{place} lacks {', '.join(map(repr, missing))} (it has {_filled(record)}); "
             f"{layout} rows have {', '.join(keys)}"
         )
+
+
+def _filled(record: dict[str, Any]) -> str:
+    return ", ".join(sorted(key for key, value in record.items() if value is not None))
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -166,6 +167,15 @@ def split_rows(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
         held_out = {min(rows, key=lambda row: _hash(row.id)).id}
     train = [row for row in rows if row.id not in held_out]
     return train, [row for row in rows if row.id in held_out]
+
+
+def choose_rows(rows: Sequence[Row], count: int) -> list[Row]:
+    """Choose `count` rows by a hash of their ids, and leave them in their order.
+
+    The first rows of a sorted file would be the easiest, or all of one kind.
+    """
+    chosen = {row.id for row in sorted(rows, key=lambda row: _hash(row.id))[:count]}
+    return [row for row in rows if row.id in chosen]
 
 
 def _hash(text: str) -> int:

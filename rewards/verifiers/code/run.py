@@ -9,17 +9,21 @@ from typing import Any
 
 from rewards.verifiers.code import drivers
 from rewards.verifiers.code.asserts import CallTest, SharedTest
+from rewards.verifiers.code.channel import (
+    REASONS,
+    RESULT_ROOM,
+    ask_checker,
+    make_job,
+    read_frame,
+)
 from rewards.verifiers.code.compare import same_output, same_relation, same_value
 from rewards.verifiers.code.spec import CodeSpec, StdinTest, count_pytest_items
-from rewards.verifiers.code.values import NotPlain, dumps, loads
-from sandbox import Job, Limits, Outcome, Sandbox
+from rewards.verifiers.code.values import dumps
+from sandbox import Job, Outcome, Sandbox
 
 STARVED_SHARE = 0.5
 """An overrun of wall time is the machine's fault if the job waited this much of it for a core: one
 that would have run for all of its wall time has at most a third of it in its CPU limit."""
-RESULT_ROOM = 1 << 16
-_REASONS = {"syntax": "syntax", "error": "exception", "not_plain": "not_plain"}
-"""What a driver reports instead of an answer -> the verdict that it means."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,9 @@ class _Runner:
         It was seen to accept the expected output when the spec was made, so an output that makes it
         raise or run out of time is the program's fault.
         """
-        accepted, trouble, lost = ask_checker(self.sandbox, self.spec, given, output, expected)
+        accepted, trouble, lost = ask_checker(
+            self.sandbox, self.spec.checker, given, output, expected
+        )
         if lost:
             return Result("infra_error", _show(given), detail=f"the checker: {lost}")
         if trouble:
@@ -147,12 +153,12 @@ class _Runner:
     def _drive(
         self, driver: bytes, task: dict[str, Any], answer: str, room: int = RESULT_ROOM
     ) -> tuple[Outcome, dict[str, Any]]:
-        outcome = self._run(_job(driver, task, self.limits, self.source))
+        outcome = self._run(make_job(driver, task, self.limits, self.source))
         # Decoding and comparing take our time: what is far too large to be right is not read.
         if len(outcome.result) > room:
             size = f"{len(outcome.result)} bytes, far more than expected"
             return outcome, {"not_plain": f"the result takes {size}"}
-        return outcome, _frame(outcome, answer)
+        return outcome, read_frame(outcome, answer)
 
     def _run(self, job: Job) -> Outcome:
         """Run a job; one that ran out of wall time while it waited for a core runs once more."""
@@ -160,43 +166,6 @@ class _Runner:
         if outcome.limit == "wall" and _starved(outcome):
             outcome = self.sandbox.run(job)
         return outcome
-
-
-def _job(driver: bytes, task: dict[str, Any], limits: Limits, solution: bytes | None = None) -> Job:
-    files = {"task.json": dumps(task).encode()}
-    if solution is not None:
-        files["solution.py"] = solution
-    return Job(driver, files=files, limits=limits)
-
-
-def ask_checker(
-    sandbox: Sandbox, spec: CodeSpec, given: Any, output: Any, expected: Any
-) -> tuple[bool, str, str]:
-    """Run the spec's checker; return its verdict, its own trouble, and the machine's."""
-    task = {"checker": spec.checker, "input": given, "output": output, "expected": expected}
-    outcome = sandbox.run(_job(drivers.CHECK, task, Limits()))
-    if outcome.infra_error is not None:
-        return False, "", outcome.infra_error
-    frame = _frame(outcome, "verdict")
-    if "verdict" in frame:
-        return frame["verdict"] is True, "", ""
-    return False, frame.get("error") or f"{outcome.limit or 'no verdict'}", ""
-
-
-def _frame(outcome: Outcome, answer: str) -> dict[str, Any]:
-    """Parse the driver's one line: an answer under this key, or a text that says why there is none.
-
-    The line is a claim of a process that ran the model's code, so nothing else is let through.
-    """
-    try:
-        frame = loads(outcome.result)
-    except NotPlain:
-        return {}
-    if not isinstance(frame, dict):
-        return {}
-    if answer in frame:
-        return frame
-    return {key: frame[key] for key in _REASONS if type(frame.get(key)) is str}
 
 
 def _starved(outcome: Outcome) -> bool:
@@ -233,7 +202,7 @@ def _diagnose(
     if outcome.compile_error is not None:
         return "syntax", outcome.compile_error
     if frame is not None and answer not in frame:
-        for key, verdict in _REASONS.items():
+        for key, verdict in REASONS.items():
             if key in frame:
                 return verdict, frame[key]
     if outcome.signal is not None:

@@ -9,10 +9,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rewards.errors import SpecError
+from rewards.machinery import machinery
 from rewards.spec import Spec
 from rewards.verifiers.code.asserts import CallTest, SharedTest, compile_asserts
+from rewards.verifiers.code.channel import ask_checker
 from rewards.verifiers.code.values import decode
-from sandbox import Limits
+from sandbox import Limits, SandboxError
 
 Style = Literal["stdin", "function", "pytest", "assert"]
 
@@ -185,10 +187,6 @@ class CodeSpec(Spec):
 
     def _try_checker(self) -> None:
         """See the checker accept an expected output, so that what it refuses later is wrong."""
-        from rewards.machinery import machinery
-        from rewards.verifiers.code.run import ask_checker
-        from sandbox import SandboxError
-
         given, expected = _checker_sides(self.tests[0])
         if expected in ("", None):  # there is none: any that the checker accepts will do
             return
@@ -196,7 +194,7 @@ class CodeSpec(Spec):
             sandbox = machinery().sandbox()
         except SandboxError:
             return  # the machine's failure: scoring meets it too, and says "unjudged"
-        accepted, trouble, lost = ask_checker(sandbox, self, given, expected, expected)
+        accepted, trouble, lost = ask_checker(sandbox, self.checker, given, expected, expected)
         if not (accepted or lost):
             why = f"fails on it: {trouble}" if trouble else "refuses it"
             raise SpecError(f"code spec: expected output {expected!r:.80}, but the checker {why}")

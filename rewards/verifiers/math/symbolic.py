@@ -33,6 +33,9 @@ def equivalent(gold: str, answer: str) -> tuple[bool, str, str]:
     left, right = _parse(gold), _parse(answer)
     if not (left and right):
         return False, _shown(left), _shown(right)
+    # Working out digits is cheap, simplifying is not: a wrong answer should not cost the most.
+    if any(_constants_differ(a, _at_a_point(b)) for a in left for b in right):
+        return False, _shown(left), _shown(right)
     # "strict" keeps x and y apart; gold comes first, for math-verify is not symmetric.
     agreed = verify(
         list(left),
@@ -40,7 +43,7 @@ def equivalent(gold: str, answer: str) -> tuple[bool, str, str]:
         strict=True,
         allow_set_relation_comp=True,  # "x < 4" for a gold of (-oo, 4), as well as the reverse
         timeout_seconds=None,
-    ) and not any(_constants_differ(a, b) for a in left for b in right)
+    )
     return agreed, _shown(left), _shown(right)
 
 
@@ -89,6 +92,18 @@ def _braced(text: str, before: str) -> str:
     return "".join(pieces) + rest
 
 
+def _at_a_point(formula: Any) -> Any:
+    """Give every unknown a value: what is always 4 is 4 there too."""
+    import sympy
+
+    if not isinstance(formula, sympy.Expr):
+        return formula
+    names = sorted(formula.free_symbols, key=str)
+    # floats, for exact fractions grow in every power
+    values = [sympy.Float(97 + 6 * n, DIGITS) / 71 for n in range(len(names))]
+    return formula.subs(dict(zip(names, values, strict=True)))
+
+
 def _constants_differ(left: Any, right: Any) -> bool:
     """Whether two constants are further apart than their notation allows.
 
@@ -101,10 +116,10 @@ def _constants_differ(left: Any, right: Any) -> bool:
     if left.free_symbols or right.free_symbols:
         return False
     exact = not (left.has(sympy.Float) or right.has(sympy.Float))
-    gap = sympy.Abs(left - right).evalf(DIGITS)
-    size = max(sympy.Abs(left).evalf(DIGITS), sympy.Abs(right).evalf(DIGITS))
-    if not (gap.is_comparable and size.is_comparable):
+    gap, *sizes = (sympy.Abs(x).evalf(DIGITS) for x in (left - right, left, right))
+    if not all(x.is_comparable for x in (gap, *sizes)):
         return False
+    size = max(sizes)
     return bool(gap > size * sympy.Float(10) ** -(DIGITS - 10 if exact else FLOAT_DIGITS))
 
 
