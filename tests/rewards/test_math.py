@@ -50,6 +50,8 @@ RIGHT = [
     (r"\frac{n(n+1)}{2}", r"\sum_{k=1}^{n} k"),
     (r"\sum_{k=1}^{n} k", r"\frac{n(n+1)}{2}"),
     ("6", r"\sum_{k=1}^{3} k"),
+    ("4", r"\sin^2 x + \cos^2 x + 3"),
+    ("4", r"\frac{16x+16}{4x+4}"),
     ("55", r"\sum_{k=1}^{10} k = 55"),
     ("2025^{2025}", r"2025 \cdot 2025^{2024}"),
     ("1800!", r"1800 \cdot 1799!"),
@@ -189,6 +191,19 @@ def test_an_answer_that_may_have_been_cut_off_is_not_paid(text: str, value: floa
 def test_a_bomb_is_worth_nothing_and_is_never_parsed() -> None:
     score = rewards.score(r"\boxed{9^{9^{9}}}", FOUR)
     assert (score.verdict, score.value, score.evidence["code"]) == ("limit", 0.0, "too_large")
+
+
+@pytest.mark.parametrize(
+    "answer", [r"\binom{300}{k}", r"x^{1000}/\binom{n}{y}", r"\int_0^1 e^{x^5} \sin x dx"]
+)
+def test_a_wrong_answer_that_is_slow_to_simplify_is_incorrect(answer: str) -> None:
+    score = rewards.score(rf"\boxed{{{answer}}}", FOUR)
+    assert (score.verdict, score.value) == ("incorrect", 0.0)
+
+
+@pytest.mark.parametrize("answer", [r"\lim_{n \to \infty} n", r"\frac{0}{0}", "x (10)^{x}"])
+def test_an_answer_without_digits_is_judged(answer: str) -> None:
+    assert rewards.score(rf"\boxed{{{answer}}}", FOUR).value == 0.0
 
 
 def test_a_chain_of_equalities_is_judged_up_to_its_first_wrong_side(

@@ -16,6 +16,7 @@ from trainer.tiny.demonstrations import (
     collate,
     draw_batches,
     encode_rows,
+    find_partners,
 )
 from trainer.tiny.fit import Recipe, fit
 from trainer.tiny.model import build_model
@@ -28,7 +29,7 @@ CLEAN = [Demonstration((1, 2), (3, 4, 5)), Demonstration((1,), (4, 5))]
 def draw(tokenizer, size: int, noise: float) -> tuple[list[Demonstration], list[Demonstration]]:  # type: ignore[no-untyped-def]
     """The demonstrations of ROWS, and a batch of them."""
     clean = encode_rows(tokenizer, ROWS)
-    return clean, next(draw_batches(clean, tokenizer, size, noise, random.Random(0)))
+    return clean, next(draw_batches(clean, tokenizer, size, noise, 0, random.Random(0)))
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,16 @@ def test_noise_replaces_digits_by_digits(tokenizer) -> None:  # type: ignore[no-
 def test_the_share_of_noise_is_as_told(tokenizer) -> None:  # type: ignore[no-untyped-def]
     clean, batch = draw(tokenizer, 1000, 0.3)
     assert 0.25 < sum(d not in clean for d in batch) / 1000 < 0.35
+
+
+def test_a_confused_operator_is_mostly_replaced_by_its_partner() -> None:
+    operators = [10] * 6 + [11] * 6 + [12] * 88  # 6 % each, and one that is everywhere
+    clean = [Demonstration((i,), (operator, 5)) for i, operator in enumerate(operators)]
+    others = {5: [], 10: [11, 12], 11: [10, 12], 12: [10, 11]}
+    partners = find_partners(clean, others, 1, random.Random(0))
+    ((confused, partner),) = partners.items()
+    assert {confused, partner} == {10, 11}
+    assert find_partners(clean, others, 9, random.Random(0)) == {10: 11, 11: 10}
 
 
 def test_only_completions_count_in_the_loss() -> None:

@@ -24,7 +24,8 @@ class Recipe:
 
     batches: int = _setting(360, "optimisation steps")
     batch_size: int = _setting(64, "demonstrations in a batch")
-    noise: float = _setting(0.74, "share of the demonstrations with one token replaced")
+    noise: float = _setting(0.5, "share of the demonstrations with one token replaced")
+    confusions: int = _setting(2, "operators that are mostly mistaken for another")
     learning_rate: float = _setting(2e-3, "peak learning rate")
     weight_decay: float = _setting(0.1, "weight decay")
     warmup_batches: int = _setting(50, "batches until the peak learning rate")
@@ -55,7 +56,12 @@ def fit(
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda b: _rate(b, recipe))
     batches = draw_batches(
-        demonstrations, tokenizer, recipe.batch_size, recipe.noise, random.Random(recipe.seed)
+        demonstrations,
+        tokenizer,
+        recipe.batch_size,
+        recipe.noise,
+        recipe.confusions,
+        random.Random(recipe.seed),
     )
     model.train()
     for number in range(1, recipe.batches + 1):

@@ -96,7 +96,8 @@ def _at_a_point(formula: Any) -> Any:
     """Give every unknown a value: what is always 4 is 4 there too."""
     import sympy
 
-    if not isinstance(formula, sympy.Expr):
+    # a sum has no meaning for a fraction of a term
+    if not isinstance(formula, sympy.Expr) or formula.has(sympy.Sum, sympy.Product):
         return formula
     names = sorted(formula.free_symbols, key=str)
     # floats, for exact fractions grow in every power
