@@ -4,22 +4,20 @@ Runs as `python -m sandbox.agent` on a read-only copy of this package, with noth
 library, and never imports anything that a job wrote. The process tree of a job:
 
     agent    waits for jobs and reads none: what it never holds, no later job can find in its memory
-    └─ keeper    reads the job, watches its limits, collects its output, reports, and is gone
-       └─ init      first process of the job's own PID, mount and IPC namespaces; when it ends, the
-          │         kernel kills whatever the job left behind
-          └─ job       the program: no capabilities, resource limits, a system call filter, four
-                       descriptors, an empty /tmp
+    └─ keeper    reads the job, watches its limits, collects its output, reports, and is gone; it is
+       │         the first process of the job's own PID, mount and IPC namespaces, so that the
+       │         kernel kills whatever the job left behind
+       └─ job       the program: no capabilities, resource limits, a system call filter, four
+                    descriptors, an empty /tmp
 
-Without namespaces (`"isolate": false`, the process back end) `init` kills its descendants by
+Without namespaces (`"isolate": false`, the process back end) the keeper kills its descendants by
 walking /proc, which a determined program can escape.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import os
-import resource
 import select
 import shutil
 import signal
@@ -29,7 +27,7 @@ import time
 from typing import IO, Any, NoReturn
 
 from sandbox.frames import read_frame, unpack, write_frame
-from sandbox.program import CONTROL_FD, become_job
+from sandbox.program import become_job
 from sandbox.syscalls import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
@@ -38,7 +36,7 @@ from sandbox.syscalls import (
     prctl,
     write_all,
 )
-from sandbox.watch import Watch, kill_tree, living_below
+from sandbox.watch import Watch
 
 # What programs commonly import: loaded once here instead of once a job.
 WARM = (
@@ -64,7 +62,7 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     write_frame(replies, {"ready": True})
     status = 0
     while status == 0 and _wait_readable(requests):
-        keeper = os.fork()
+        keeper = fork_into_namespaces() if settings["isolate"] else os.fork()
         if keeper == 0:
             _keep(requests, replies, settings)
         _, status = os.waitpid(keeper, 0)
@@ -81,7 +79,6 @@ def _keep(requests: IO[bytes], replies: IO[bytes], settings: dict[str, Any]) -> 
     job = read_frame(requests)
     if job is None:
         os._exit(1)
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
     home = "/tmp" if settings["isolate"] else tempfile.mkdtemp(prefix="sandbox-job-")
     try:
         report = _run_job(job, settings, home, requests.fileno())
@@ -97,38 +94,20 @@ def _run_job(
     job: dict[str, Any], settings: dict[str, Any], home: str, channel: int
 ) -> dict[str, Any]:
     started = time.monotonic()
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    _furnish(home, job, settings["isolate"])
     stdin = os.memfd_create("stdin")
     write_all(stdin, unpack(job["stdin"]))
     os.lseek(stdin, 0, os.SEEK_SET)
     pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
-    pid = fork_into_namespaces() if settings["isolate"] else os.fork()
-    if pid == 0:
-        _init(job, settings, home, stdin, {name: ends[1] for name, ends in pipes.items()})
+    child = os.fork()
+    if child == 0:
+        become_job(job, settings, stdin, {name: ends[1] for name, ends in pipes.items()})
     for _, theirs in pipes.values():
         os.close(theirs)
     os.close(stdin)
     ours = {name: ends[0] for name, ends in pipes.items()}
-    report = Watch(pid, job["limits"], settings["isolate"], ours, channel).until_end(started)
-    os.waitpid(pid, 0)
-    return report
-
-
-def _init(
-    job: dict[str, Any], settings: dict[str, Any], home: str, stdin: int, ends: dict[str, int]
-) -> NoReturn:
-    control = os.dup2(ends["control"], CONTROL_FD)
-    try:
-        _furnish(home, job, settings["isolate"])
-        child = os.fork()
-        if child == 0:
-            become_job(job, settings, [stdin, ends["stdout"], ends["stderr"], ends["result"]])
-        for descriptor in (stdin, *ends.values()):
-            os.close(descriptor)
-        facts = _wait_job(child, settings["isolate"])
-    except BaseException as error:  # whatever it is, it must reach the report
-        facts = {"infra_error": f"{type(error).__name__}: {error}"}
-    write_all(control, json.dumps(facts).encode() + b"\n")
-    os._exit(0)
+    return Watch(child, job["limits"], settings["isolate"], ours, channel).until_end(started)
 
 
 def _furnish(home: str, job: dict[str, Any], isolate: bool) -> None:
@@ -140,38 +119,6 @@ def _furnish(home: str, job: dict[str, Any], isolate: bool) -> None:
     for name, content in {**job["files"], "main.py": job["program"]}.items():
         with open(name, "xb") as file:
             file.write(unpack(content))
-
-
-def _wait_job(child: int, isolate: bool) -> dict[str, Any]:
-    if not isolate:
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-    pid, status = 0, 0
-    while pid != child:  # orphans of the job are ours to reap
-        pid, status = os.wait()
-    if isolate:
-        _kill_all_others()
-    else:
-        for other in living_below(os.getpid()):
-            kill_tree(other, isolate)
-    while True:
-        try:
-            os.wait()
-        except ChildProcessError:
-            break
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {
-        "exit_code": os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else None,
-        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
-        "cpu_s": usage.ru_utime + usage.ru_stime,
-        "peak_memory_mb": usage.ru_maxrss / 1024,
-    }
-
-
-def _kill_all_others() -> None:
-    try:
-        os.kill(-1, signal.SIGKILL)
-    except ProcessLookupError:
-        return  # nothing was left behind
 
 
 def main() -> None:

@@ -23,11 +23,15 @@ from sandbox.syscalls import (
 RESULT_FD, CONTROL_FD = 3, 200
 
 
-def become_job(job: dict[str, Any], settings: dict[str, Any], streams: list[int]) -> NoReturn:
+def become_job(
+    job: dict[str, Any], settings: dict[str, Any], stdin: int, ends: dict[str, int]
+) -> NoReturn:
     """Take the job's descriptors, limits and privileges, then run the program."""
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.dup2(ends["control"], CONTROL_FD)
+        streams = [stdin, ends["stdout"], ends["stderr"], ends["result"]]
         for target, source in enumerate([os.dup2(s, 210 + i) for i, s in enumerate(streams)]):
             os.dup2(source, target)
         os.closerange(RESULT_FD + 1, CONTROL_FD)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import resource
 import select
 import signal
 import time
@@ -18,40 +20,59 @@ PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 class Watch:
-    """Collects a job's output and ends it at its limits."""
+    """Collects a job's output and ends it at its limits; `child` is the job's own process."""
 
     def __init__(
         self,
-        pid: int,
+        child: int,
         limits: dict[str, float],
         isolate: bool,
         pipes: dict[str, int],
         channel: int,
     ) -> None:
-        self.pid, self.limits, self.isolate, self.channel = pid, limits, isolate, channel
+        self.child, self.limits, self.isolate, self.channel = child, limits, isolate, channel
         self.names = {descriptor: name for name, descriptor in pipes.items()}
         self.output: dict[str, bytearray] = {name: bytearray() for name in pipes}
         self.limit: str | None = None
-        self.meter = Meter(pid)
+        self.status = 0
+        self.meter = Meter()
 
     def until_end(self, started: float) -> dict[str, Any]:
-        """Return the report once every pipe is closed, so nothing of the job is alive."""
+        """Return the report once the job has ended and nothing of it is alive."""
         poll = select.poll()
         for descriptor in self.names:
             poll.register(descriptor, select.POLLIN)
         poll.register(self.channel, 0)  # hang-up alone: whoever asked is gone, however it went
+        ended = os.pidfd_open(self.child)
+        poll.register(ended, select.POLLIN)
         next_check = started + TICK_S
-        while self.names:
+        while self.child or self.names:
             for descriptor, _ in poll.poll(1000 * TICK_S):
                 if descriptor == self.channel:
-                    kill_tree(self.pid, self.isolate)
+                    kill_all(self.isolate)
                     os._exit(1)
-                self._read(descriptor, poll)
+                elif descriptor == ended:
+                    poll.unregister(ended)
+                    os.close(ended)
+                    self._reap()
+                else:
+                    self._read(descriptor, poll)
             now = time.monotonic()
-            if self.names and self.limit is None and now >= next_check:
+            if self.child and self.limit is None and now >= next_check:
                 self._check(now - started)
                 next_check = now + TICK_S
         return self._report(time.monotonic() - started)
+
+    def _reap(self) -> None:
+        """Take the job's exit status, and end what it left behind."""
+        _, self.status = os.waitpid(self.child, 0)
+        self.child = 0
+        kill_all(self.isolate)
+        while True:
+            try:
+                os.wait()
+            except ChildProcessError:
+                return
 
     def _read(self, descriptor: int, poll: select.poll) -> None:
         data = os.read(descriptor, 1 << 16)
@@ -81,7 +102,7 @@ class Watch:
     def _end(self, limit: str) -> None:
         if self.limit is None:
             self.limit = limit
-        kill_tree(self.pid, self.isolate)
+        kill_all(self.isolate)
 
     def _report(self, wall_s: float) -> dict[str, Any]:
         facts: dict[str, Any] = {}
@@ -89,14 +110,21 @@ class Watch:
             facts.update(json.loads(line))
         if "started" not in facts and self.limit is None:
             facts.setdefault("infra_error", "the job's process ended before it started")
-        cpu_s = max(self.meter.cpu_s, facts.get("cpu_s", 0.0))
-        if facts.get("signal") == signal.SIGXCPU or cpu_s > self.limits["cpu_s"]:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu_s = max(self.meter.cpu_s, usage.ru_utime + usage.ru_stime)
+        killed_by = os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else None
+        if killed_by == signal.SIGXCPU or cpu_s > self.limits["cpu_s"]:
             self.limit = self.limit or "cpu"
+        ended = self.limit is None
         return {
             **facts,
+            "exit_code": os.waitstatus_to_exitcode(self.status)
+            if ended and not killed_by
+            else None,
+            "signal": killed_by if ended else None,
             "cpu_s": cpu_s,
             "starved_s": self.meter.starved_s if self.limit == "wall" else 0.0,
-            "peak_memory_mb": max(self.meter.peak_mb, facts.get("peak_memory_mb", 0.0)),
+            "peak_memory_mb": max(self.meter.peak_mb, usage.ru_maxrss / 1024),
             "limit": self.limit,
             "wall_s": wall_s,
             **{name: pack(bytes(data)) for name, data in self.output.items()},
@@ -104,10 +132,10 @@ class Watch:
 
 
 class Meter:
-    """What the processes below `root`, the first of a job, have used so far."""
+    """What the processes below this one have used so far."""
 
-    def __init__(self, root: int) -> None:
-        self.root = root
+    def __init__(self) -> None:
+        self.root = own_pid()
         self.cpu_s = self.memory_mb = self.peak_mb = self.starved_s = 0.0
         self.tasks = 0
         self._seen: dict[tuple[int, bytes], int] = {}
@@ -117,9 +145,10 @@ class Meter:
         waited_for, memory_mb, tasks, starved_s = 0, 0.0, 0, 0.0
         for pid, stat in _descendants(self.root).items():
             own = int(stat[11]) + int(stat[12])
-            waited_for += own + int(stat[13]) + int(stat[14])
-            self._seen[pid, stat[19]] = own
+            waited_for += int(stat[13]) + int(stat[14])
             if pid != self.root:
+                waited_for += own
+                self._seen[pid, stat[19]] = own
                 tasks += int(stat[17])  # threads, as the kernel's own limits count them
                 memory_mb += int(stat[21]) * PAGE_MB
                 starved_s = max(starved_s, _starved_s(pid))
@@ -161,17 +190,19 @@ def _starved_s(pid: int) -> float:
         return 0.0  # a kernel without scheduler statistics
 
 
-def kill_tree(root: int, isolate: bool) -> None:
-    """Kill `root` and all below it; the first process of a PID namespace takes the rest along."""
-    while not isolate and (victims := living_below(root)):
-        for pid in victims:  # `root` comes last: its orphans would not be below it any more
-            try:
+def own_pid() -> int:
+    """Return this process's number as /proc has it, which may be mounted for an outer namespace."""
+    return int(os.readlink("/proc/self"))
+
+
+def kill_all(isolate: bool) -> None:
+    """Kill everything below this process: all others of its PID namespace, if it has its own."""
+    if isolate:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        return
+    root = own_pid()
+    while victims := [p for p, s in _descendants(root).items() if p != root and s[0] != b"Z"]:
+        for pid in victims:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-    os.kill(root, signal.SIGKILL)
-
-
-def living_below(root: int) -> list[int]:
-    """List the processes below `root` that have not ended."""
-    return [p for p, stat in _descendants(root).items() if p != root and stat[0] != b"Z"]
