@@ -59,6 +59,7 @@ class Slot:
         """
         request = {
             "program": pack(job.program),
+            "compiled": pack(job.compiled),
             "stdin": pack(job.stdin),
             "files": {name: pack(content) for name, content in job.files.items()},
             "limits": asdict(job.limits),

@@ -65,6 +65,8 @@ class Job:
 
     program: bytes
     """Source text, run as `__main__` from the file main.py."""
+    compiled: bytes = b""
+    """Its code object in `marshal` form: a trusted program need not be compiled each time."""
     stdin: bytes = b""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Plain file name -> content, written beside main.py before it starts."""

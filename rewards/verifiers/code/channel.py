@@ -15,13 +15,13 @@ REASONS = {"syntax": "syntax", "error": "exception", "not_plain": "not_plain"}
 
 
 def make_job(
-    driver: bytes, task: dict[str, Any], limits: Limits, solution: bytes | None = None
+    driver: drivers.Driver, task: dict[str, Any], limits: Limits, solution: bytes | None = None
 ) -> Job:
     """Build the job that runs a driver on a task, beside a solution if there is one."""
     files = {"task.json": dumps(task).encode()}
     if solution is not None:
         files["solution.py"] = solution
-    return Job(driver, files=files, limits=limits)
+    return Job(driver.source, driver.compiled, files=files, limits=limits)
 
 
 def read_frame(outcome: Outcome, answer: str) -> dict[str, Any]:

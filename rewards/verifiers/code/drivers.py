@@ -7,7 +7,9 @@ model's code; the verifier compares it with what only the verifier knows.
 
 from __future__ import annotations
 
+import marshal
 from importlib.resources import files
+from typing import NamedTuple
 
 _VALUES = files(__package__).joinpath("values.py").read_text("utf-8")
 
@@ -126,8 +128,16 @@ _main()
 """
 
 
-def _program(body: str) -> bytes:
-    return (_VALUES + _COMMON + body).encode()
+class Driver(NamedTuple):
+    """A program for the sandbox, compiled once here instead of once a test."""
+
+    source: bytes
+    compiled: bytes
+
+
+def _program(body: str) -> Driver:
+    source = (_VALUES + _COMMON + body).encode()
+    return Driver(source, marshal.dumps(compile(source, "driver.py", "exec", dont_inherit=True)))
 
 
 CALL = _program(_CALL)

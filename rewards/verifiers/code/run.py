@@ -151,7 +151,7 @@ class _Runner:
         return _compared(accepted, _show(given), _show(output), wanted, outcome)
 
     def _drive(
-        self, driver: bytes, task: dict[str, Any], answer: str, room: int = RESULT_ROOM
+        self, driver: drivers.Driver, task: dict[str, Any], answer: str, room: int = RESULT_ROOM
     ) -> tuple[Outcome, dict[str, Any]]:
         outcome = self._run(make_job(driver, task, self.limits, self.source))
         # Decoding and comparing take our time: what is far too large to be right is not read.
