@@ -63,7 +63,9 @@ class Config:
     learning_rate: float = 1e-6
     """Peak learning rate of AdamW."""
     warmup_steps: int = 0
-    """Steps over which the learning rate rises linearly to its peak, where it stays."""
+    """Steps over which the learning rate rises linearly to its peak."""
+    lr_schedule: Literal["constant", "linear"] = "constant"
+    """What follows: the peak to the end, or a line down to 0 after the last of `steps`."""
     weight_decay: float = 0.0
     """Decoupled weight decay of the matrices (not of norms and biases)."""
     max_grad_norm: float = 1.0

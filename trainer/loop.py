@@ -171,7 +171,7 @@ class _Run:
         advantages = advantages_of(scored, eps=config.advantage_eps)
         judged = time.perf_counter()
 
-        learning_rate = learning_rate_at(step, config.learning_rate, config.warmup_steps)
+        learning_rate = learning_rate_at(step, config)
         update = update_policy(
             self.policy, examples_of(scored, advantages), config, learning_rate=learning_rate
         )

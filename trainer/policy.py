@@ -28,6 +28,7 @@ import transformers
 from torch import nn
 
 from rewards.errors import ConfigurationError
+from trainer.config import Config
 
 log = logging.getLogger(__name__)
 
@@ -272,9 +273,15 @@ def make_optimizer(
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.999), eps=1e-8)
 
 
-def learning_rate_at(step: int, peak: float, warmup_steps: int) -> float:
-    """Return the learning rate of a step counted from 1: a linear rise, then constant."""
-    return peak * min(1.0, step / warmup_steps) if warmup_steps else peak
+def learning_rate_at(step: int, config: Config) -> float:
+    """Return the learning rate of a step counted from 1: a linear rise, then the schedule."""
+    if step <= config.warmup_steps:
+        return config.learning_rate * step / config.warmup_steps
+    if config.lr_schedule == "constant":
+        return config.learning_rate
+    # The last step still moves the weights: the line meets 0 one step later.
+    left = (config.steps + 1 - step) / (config.steps + 1 - config.warmup_steps)
+    return config.learning_rate * max(0.0, left)
 
 
 def apply_gradient(policy: Policy, *, learning_rate: float, max_grad_norm: float) -> float:

@@ -9,6 +9,7 @@ import torch
 import transformers
 
 from rewards.errors import ConfigurationError, MissingExtraError
+from trainer.config import Config
 from trainer.loggers import check_logger
 from trainer.policy import (
     Policy,
@@ -24,11 +25,18 @@ from trainer.tasks import Row
 
 
 def test_the_learning_rate_rises_linearly_and_stays() -> None:
-    assert [learning_rate_at(s, 1.0, 4) for s in (1, 2, 4, 9)] == [0.25, 0.5, 1.0, 1.0]
+    config = Config(learning_rate=1.0, warmup_steps=4)
+    assert [learning_rate_at(s, config) for s in (1, 2, 4, 9)] == [0.25, 0.5, 1.0, 1.0]
 
 
 def test_without_warm_up_the_learning_rate_is_constant() -> None:
-    assert learning_rate_at(1, 0.5, 0) == 0.5
+    assert learning_rate_at(1, Config(learning_rate=0.5)) == 0.5
+
+
+def test_a_linear_schedule_falls_to_0_after_the_last_step() -> None:
+    config = Config(learning_rate=1.0, warmup_steps=2, steps=5, lr_schedule="linear")
+    rates = [learning_rate_at(step, config) for step in (1, 2, 3, 4, 5, 6)]
+    assert rates == [0.5, 1.0, 0.75, 0.5, 0.25, 0.0]
 
 
 def test_only_matrices_decay(policy: Policy) -> None:

@@ -24,7 +24,7 @@ class Recipe:
 
     batches: int = _setting(360, "optimisation steps")
     batch_size: int = _setting(64, "demonstrations in a batch")
-    noise: float = _setting(0.3, "share of the demonstrations with one token replaced")
+    noise: float = _setting(0.42, "share of the demonstrations with one token replaced")
     confusions: int = _setting(2, "operators that are mostly mistaken for another")
     learning_rate: float = _setting(2e-3, "peak learning rate")
     weight_decay: float = _setting(0.1, "weight decay")
