@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-STEPS = 16
+STEPS = 24
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +35,14 @@ def metrics(run: Path) -> list[dict[str, Any]]:
 
 def test_the_first_row_is_the_eval_at_step_0(metrics: list[dict[str, Any]]) -> None:
     assert metrics[0]["step"] == 0
-    assert 0.25 < metrics[0]["eval/pass@1"] < 0.6
+    assert 0.25 < metrics[0]["eval/pass@1"] < 0.5
 
 
 def test_rewards_and_eval_rise(metrics: list[dict[str, Any]]) -> None:
     rewards = [row["reward/mean"] for row in metrics if "reward/mean" in row]
     assert len(rewards) == STEPS
-    assert statistics.mean(rewards[-4:]) > statistics.mean(rewards[:4]) + 0.05
-    assert metrics[-1]["eval/pass@1"] > metrics[0]["eval/pass@1"] + 0.05
+    assert statistics.mean(rewards[-4:]) > statistics.mean(rewards[:4]) + 0.1
+    assert metrics[-1]["eval/pass@1"] > metrics[0]["eval/pass@1"] + 0.1
 
 
 def test_nothing_is_left_unjudged(metrics: list[dict[str, Any]]) -> None:
