@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from rewards import Completion
+from rewards.verifiers.code.asserts import parse_quietly
 from rewards.verifiers.code.extract import extract_program
 
 
@@ -16,7 +17,7 @@ def change_returns(completion: str) -> str | None:
     program = extract_program(Completion(completion))
     if program is None:
         return None
-    tree = ast.parse(program.text)
+    tree = parse_quietly(program.text)
     changed = _Changer()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):

@@ -119,6 +119,12 @@ def test_names_that_the_test_code_binds_are_not_the_models(code: str) -> None:
     assert isinstance(test, SharedTest)
 
 
+def test_odd_escapes_in_test_code_are_no_concern_of_ours() -> None:
+    (test,) = compile_asserts(r"assert f('\w') == '\d'", None)
+    assert isinstance(test, CallTest)
+    assert test.args == (r"\w",)
+
+
 def test_setup_calls_are_no_tests() -> None:
     assert len(compile_asserts("import random\nrandom.seed(0)\nassert f(1) == 2", None)) == 1
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,6 +39,17 @@ class SharedTest:
     source: str
 
 
+def parse_quietly(source: str) -> ast.Module:
+    r"""Parse code without the warnings that are its author's business, such as "\w" in a string.
+
+    Raises:
+        SyntaxError: If it does not parse (or ValueError).
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
 def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | SharedTest]:
     """Split test code into tests, one an assert.
 
@@ -49,7 +61,7 @@ def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | 
         SpecError: If the code does not parse, or asserts nothing.
     """
     try:
-        module = ast.parse(test_code)
+        module = parse_quietly(test_code)
     except (SyntaxError, ValueError) as error:
         raise SpecError(f"test_code does not parse: {error}") from None
     reader = _Reader(module, _find_check(module, entry_point))

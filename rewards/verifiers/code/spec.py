@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from rewards.errors import SpecError
 from rewards.machinery import machinery
 from rewards.spec import Spec
-from rewards.verifiers.code.asserts import CallTest, SharedTest, compile_asserts
+from rewards.verifiers.code.asserts import CallTest, SharedTest, compile_asserts, parse_quietly
 from rewards.verifiers.code.channel import ask_checker
 from rewards.verifiers.code.values import decode
 from sandbox import Limits, SandboxError
@@ -178,7 +178,7 @@ class CodeSpec(Spec):
         if self.kind not in ("stdin", "function"):
             raise SpecError("code spec: a 'checker' goes with stdin and function tests only")
         try:
-            parsed = ast.parse(self.checker or "")
+            parsed = parse_quietly(self.checker or "")
         except (SyntaxError, ValueError) as error:
             raise SpecError(f"code spec: the checker does not parse: {error}") from None
         if not any(isinstance(n, ast.FunctionDef) and n.name == "check" for n in parsed.body):
@@ -233,7 +233,7 @@ def _holds_tests(node: ast.ClassDef) -> bool:
 def count_pytest_items(test_code: str) -> int:
     """Count test functions as a reader can: parametrised ones count once."""
     count = 0
-    for node in ast.parse(test_code).body:
+    for node in parse_quietly(test_code).body:
         inside = node.body if isinstance(node, ast.ClassDef) and _holds_tests(node) else [node]
         count += sum(
             isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) and f.name.startswith("test")
