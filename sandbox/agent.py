@@ -57,7 +57,7 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         del sys.modules[name]  # a job may well have a module of that name
     sys.path[:] = [entry for entry in sys.path if entry != os.environ.pop("PYTHONPATH", None)]
     gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a job may send it to its init
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a job may send it to its keeper
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
     write_frame(replies, {"ready": True})
     status = 0
