@@ -4,15 +4,18 @@ r"""Mathematics: is the final answer the gold answer?
     >>> rewards.score(r"so \boxed{\frac12}", {"type": "math", "answer": "0.5"}).value
     1.0
 
-Plain numbers are decided exactly; all else has math-verify's opinion, inside a killable worker.
-No text of a model is ever evaluated, and importing this package imports no sympy.
+`extract` finds the answer, `reading` types it, `compare` decides by exact arithmetic. Only formulas
+that agree to many digits without a proof go on to sympy, inside a killable worker. No text of a model
+is ever evaluated, and importing this package imports no sympy.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from rewards.completion import Completion
 from rewards.errors import SpecError
@@ -20,20 +23,31 @@ from rewards.machinery import machinery
 from rewards.registry import verifier
 from rewards.score import Score, Verdict
 from rewards.spec import Spec
-from rewards.verifiers.math.bounds import bounds_complaint
-from rewards.verifiers.math.compare import compare, is_words
-from rewards.verifiers.math.exact import plain, quantity
+from rewards.verifiers.math.compare import Decision, Rules, decide
 from rewards.verifiers.math.extract import Missing, extract, unbox
-from rewards.workers import WorkerError
+from rewards.verifiers.math.policy import Policy
+from rewards.verifiers.math.reading import read
+from rewards.verifiers.math.tokens import plain
+from rewards.verifiers.math.values import KINDS, Reading
+from rewards.workers import WorkerTimeout
 
-__all__ = ["MathSpec", "math"]
+__all__ = ["MathSpec", "Policy", "math"]
 
 TIMEOUT_S = 3.0
+"""CPU seconds of a second opinion."""
+
+Kind = Literal[
+    "auto", "number", "expression", "interval", "set", "tuple", "matrix", "equation", "inequality",
+    "choice", "text", "date",
+]  # fmt: skip
 
 
 def _text(answer: object) -> object:
     is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
     return repr(answer) if is_number else answer
+
+
+Gold = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number"]})]
 
 
 class MathSpec(Spec):
@@ -44,57 +58,106 @@ class MathSpec(Spec):
     """
 
     type: Literal["math"] = "math"
-    answer: Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number"]})]
+    answer: Gold
     """The gold answer; a number is read as its decimal form."""
+    alternatives: list[Gold] = []
+    """Further answers that are right as well."""
+    kind: Kind = "auto"
+    """What the gold answer is, where its text alone would leave that open."""
+    units: str | None = None
+    """The unit of a gold answer that is a bare number."""
+    tolerance: float | None = Field(default=None, ge=0, lt=1)
+    """Relative distance from the gold answer that is still right; none by default."""
+    ordered: bool | None = None
+    """Whether order matters in lists; by default in (1, 2), and not in {1, 2} or "1, 2"."""
+    extract: Literal["auto", "boxed", "answer_tag", "last_line"] = "auto"
+    """Where the answer must stand."""
+    policy: Policy = Policy()
+    """Conventions that can be switched off."""
 
-    @property
-    def gold(self) -> str:
-        r"""The gold answer itself, should it have been given inside a `\boxed`."""
-        return unbox(self.answer)
+    @cached_property
+    def golds(self) -> tuple[Reading, ...]:
+        """All accepted answers, read once."""
+        return tuple(self._read(answer) for answer in (self.answer, *self.alternatives))
+
+    @cached_property
+    def rules(self) -> Rules:
+        """How answers are compared."""
+        tolerance = None if self.tolerance is None else Fraction(str(self.tolerance))
+        return Rules(tolerance, None, self.ordered, self.policy)
+
+    def _read(self, answer: str) -> Reading:
+        text = unbox(answer)
+        reading = read(f"{text} {self.units}" if self.units else text)
+        if self.kind != "auto":
+            kept = [v for v in reading.values if isinstance(v, KINDS[self.kind])]
+            reading = Reading(reading.text, kept, reading.complaint or f"it is no {self.kind}")
+        return reading
 
     def check(self) -> None:
         """Refuse a gold answer that nothing here can read.
 
         Raises:
-            SpecError: If it is empty, beyond the bounds, or not understood.
+            SpecError: If one is empty, beyond the bounds, or not understood.
         """
-        if not plain(self.gold):
-            raise SpecError("math spec: 'answer' is empty; give the gold answer")
-        if complaint := bounds_complaint(self.gold) or _unreadable(self.gold):
-            raise SpecError(
-                f"math spec: cannot use the gold answer {self.answer!r:.80}: {complaint}"
-            )
+        for answer, reading in zip((self.answer, *self.alternatives), self.golds, strict=True):
+            if not reading.text:
+                raise SpecError("math spec: 'answer' is empty; give the gold answer")
+            if not reading.values:
+                raise SpecError(
+                    f"math spec: cannot use the gold answer {answer!r:.80}: {reading.complaint}"
+                )
 
 
-def _unreadable(gold: str) -> str | None:
-    if quantity(gold) or is_words(gold):
-        return None
-    try:
-        complaint: str | None = (
-            machinery()
-            .workers()
-            .call("rewards.verifiers.math.symbolic:parse_gold", gold, timeout_s=TIMEOUT_S)
-        )
-    except WorkerError:
-        # The machine failed, not the spec: scoring meets the same failure and says "unjudged".
-        return None
-    return complaint
-
-
-@verifier(name="math", spec=MathSpec, runs="worker", timeout_s=TIMEOUT_S)
+@verifier(name="math", spec=MathSpec, runs="sandbox", timeout_s=TIMEOUT_S)
 def math(completion: Completion, spec: MathSpec) -> Score:
     """Extract the final answer and compare it with the gold answer."""
     if completion.reasoning_open:
         return Score.malformed("the reasoning never ended", code="unfinished_think")
-    found = extract(completion.answer_text)
+    found = extract(completion.answer_text, spec.extract)
     if isinstance(found, Missing):
         return Score.malformed(found.reason, code=found.code)
-    if completion.truncated and found.source in ("sentence", "last_line"):
+    if completion.truncated and found.source not in ("answer_tag", "boxed"):
         # cut off, "the answer is 12" may have been going to be "123"; a tag or a brace closes
         return Score.malformed("cut off before the answer was finished", code="unfinished_answer")
     shown = {"extracted": found.text[:500], "source": found.source}
-    if complaint := bounds_complaint(found.text):
-        return Score(0.0, Verdict.LIMIT, complaint, evidence={**shown, "code": "too_large"})
-    right, rule, reason, gold, answer = compare(spec.gold, found.text)
-    forms = {**shown, "rule": rule, "gold": gold[:500], "answer": answer[:500]}
-    return Score.correct(reason, **forms) if right else Score.incorrect(reason, **forms)
+    if identical := _identical(spec, found.text):
+        return _judged(identical, Decision(True, "identical"), plain(found.text), shown)
+    answer = read(found.text)
+    if answer.too_large and not answer.values:
+        reason = f"the answer is too large: {answer.complaint}"
+        return Score(0.0, Verdict.LIMIT, reason, evidence={**shown, "code": "too_large"})
+    decisions = [(gold, decide(gold, answer, spec.rules)) for gold in spec.golds]
+    gold, decision = next((pair for pair in decisions if pair[1].right), decisions[0])
+    if decision.right and decision.obligations:
+        return _second_opinion(gold, decision, answer, shown)
+    return _judged(gold, decision, str(answer), shown)
+
+
+def _identical(spec: MathSpec, text: str) -> Reading | None:
+    bare = plain(text)
+    return next((gold for gold in spec.golds if gold.text == bare), None)
+
+
+def _judged(gold: Reading, decision: Decision, answer: str, shown: dict[str, str]) -> Score:
+    forms = {**shown, "rule": decision.rule, "gold": str(gold)[:500], "answer": answer[:500]}
+    relation = "equals" if decision.right else "does not equal"
+    reason = f"{shown['extracted']:.80} {relation} {gold.text:.80} ({decision.rule})"
+    if decision.reason:
+        reason = f"{shown['extracted']:.80}: {decision.reason} ({decision.rule})"
+    return Score.correct(reason, **forms) if decision.right else Score.incorrect(reason, **forms)
+
+
+def _second_opinion(
+    gold: Reading, decision: Decision, answer: Reading, shown: dict[str, str]
+) -> Score:
+    try:
+        proved = machinery().workers().call(
+            "rewards.verifiers.math.symbolic:prove", decision.obligations, timeout_s=TIMEOUT_S
+        )
+    except WorkerTimeout:
+        return Score.unjudged(
+            f"equal to many digits, but no proof within {TIMEOUT_S:g} s", code="timeout", **shown
+        )
+    verdict = decision._replace(right=proved is True, rule="symbolic")
+    return _judged(gold, verdict, str(answer), shown)

@@ -1,0 +1,228 @@
+r"""Cut an answer into tokens: LaTeX, plain text and Unicode are brought to one form here.
+
+Spacing, sizes and fonts carry no meaning and are dropped; what is left are numbers, words, macros,
+text in `\text{...}` and signs. One pass of one regular expression, in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+MAX_CHARS = 4096
+"""What is longer is read by nobody."""
+MAX_TOKENS = 1500
+
+_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ", "0123456789-+n", strict=True))
+_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
+_NAMES = {
+    "×": "times", "·": "cdot", "⋅": "cdot", "∙": "cdot", "•": "cdot", "÷": "div", "±": "pm",
+    "∓": "mp", "≈": "approx", "≤": "le", "≥": "ge", "⩽": "le", "⩾": "ge", "≠": "neq", "∈": "in",
+    "∉": "notin", "∪": "cup", "∩": "cap", "∖": "setminus", "∅": "emptyset", "∞": "infty",
+    "π": "pi", "√": "sqrt", "∠": "angle", "△": "triangle", "→": "to", "≡": "equiv", "∑": "sum",
+    "∫": "int", "∏": "prod", "⟨": "langle", "⟩": "rangle", "⌊": "lfloor", "⌋": "rfloor",
+    "⌈": "lceil", "⌉": "rceil", "ℝ": "reals", "ℤ": "integers", "ℕ": "naturals", "∣": "mid",
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "θ": "theta",
+    "λ": "lambda", "μ": "mu", "µ": "mu", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi",
+    "ϕ": "phi", "ψ": "psi", "ω": "omega", "Δ": "Delta", "Ω": "Omega", "Σ": "Sigma", "∧": "land",
+    "∨": "lor", "′": "prime",
+}  # fmt: skip
+_UNICODE = str.maketrans(
+    {
+        **dict.fromkeys("−–‐‑﹣－", "-"),
+        **dict.fromkeys("\u00a0\u2009\u202f\u2003\u2002\u200a\u3000", " "),
+        **dict.fromkeys("\u200b\u2060\ufeff\u00ad\u2061\u2062\u2063", ""),
+        **{sign: rf"\{name} " for sign, name in _NAMES.items()},
+        **{sign: f"^{{{to}}}" for sign, to in _SUPERSCRIPTS.items()},
+        **{sign: f"_{{{to}}}" for sign, to in _SUBSCRIPTS.items()},
+        "°": r"^\circ ",
+        **{chr(0x2460 + n): f" {n + 1}, " for n in range(20)},  # ① and on: the choices of a list
+        "½": r" \frac{1}{2}",
+        "¼": r" \frac{1}{4}",
+        "¾": r" \frac{3}{4}",
+        "⅓": r" \frac{1}{3}",
+        "⅔": r" \frac{2}{3}",
+        "∛": r"\sqrt[3]",
+        "“": '"',
+        "”": '"',
+        "’": "'",
+        "，": ", ",
+        "；": "; ",
+        "（": "(",
+        "）": ")",
+        "：": ":",
+        "＝": "=",
+    }
+)
+_RAISED_RUN = re.compile(r"\}\^\{(?=[\d+n-]\})")
+_LOWERED_RUN = re.compile(r"\}_\{(?=\d\})")
+
+
+class Token(NamedTuple):
+    """A piece of the text: what it is, what it says, where it starts, whether space precedes it."""
+
+    kind: str
+    """number, grouped, base, word, macro, text, sign or end."""
+    text: str
+    start: int
+    spaced: bool
+
+
+def plain(text: str) -> str:
+    """Remove what carries no meaning: math fences, emphasis, outer spaces and a final full stop."""
+    if not text.isascii():
+        text = text.translate(_UNICODE)
+        text = _LOWERED_RUN.sub("", _RAISED_RUN.sub("", text))
+        text = unicodedata.normalize("NFKC", text)
+    for _ in range(8):  # fences within fences; a limit keeps this linear
+        before = text
+        text = _OUTER.sub("", text)
+        for left, right in _FENCES:
+            inside = text[len(left) : len(text) - len(right)]
+            whole = text.startswith(left) and text.endswith(right) and left not in inside
+            if whole and len(text) >= len(left) + len(right):
+                text = inside.strip()
+        if text == before:
+            break
+    return text
+
+
+_OUTER = re.compile(
+    r"^(?:\s|~|:|\\[,;:! ]|\\\\(?![A-Za-z]))+"
+    r"|(?<![.\\])[.,;:]?(?:\s|~|(?<!\\)\\[,;:! ]|\\\\)*$"
+)
+_FENCES = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"))
+
+_NUMBER = r"\d+\.\d+|\d+\.(?=\\(?:overline|bar|dot|ldots|dots)|\(\d)|\d+|\.\d+|\.(?=\\overline|\\bar)"
+_GAP = r"(?:,\\!\ ?|\{,\}|\\[,!;: ]|\ |~|,)"
+_TOKEN = re.compile(
+    rf"""
+    (?P<skip>(?:\s|~|\\[,;:!\s]|\\q?quad(?![A-Za-z])|\$|\\[()\[\]]
+      |\\(?:left|right|displaystyle|textstyle|limits|nolimits|[bB]igg?[lrm]?|mathstrut)(?![A-Za-z])\.?
+      )+)
+  | (?P<base>\d[0-9A-Z]*\s?_\s?(?:\{{\s*\d+\s*\}}|\d+))
+  | (?P<grouped>(?<![\d.,])\d{{1,3}}(?:{_GAP}\d{{3}})+(?![\d,]?\d)(?:\.\d+)?)
+  | (?P<number>{_NUMBER})
+  | \\(?:text|mbox|textrm|textbf|textit|textsf|textnormal|hbox)\s?\{{(?P<text>[^{{}}]*)\}}
+  | \\(?:mathrm|mathbf|mathit|mathsf|mathcal|operatorname\*?|boldsymbol|bm|rm|bf)
+      \s?\{{(?P<font>[^{{}}]*)\}}
+  | (?P<macro>\\[A-Za-z]+\*?)
+  | (?P<word>[A-Za-z]+)
+  | (?P<sign>\*\*|<=|>=|!=|==|:=|=>|\\.|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_MACRO = r"\\(?:text|mbox|mathrm|textrm|textbf|mathbf)\s?"
+_REWRITES = [
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"\\(?:text)?color\s?\{[^{}]*\}", ""),
+        # what is no word is mathematics wherever it stands: \text{17}, \text{,}, 3\text{e-}5
+        (_MACRO + r"\{([^A-Za-z{}]*|[^a-z{}]*\d[^a-z{}]*|(?<=\d.....\{)[eE]-?)\}", r"\1"),
+        (r"(?<=\d)\s?(?:\^\s?\{?\s?)?(?:" + _MACRO + r"\{)?(?<![a-z])(?:st|nd|rd|th)(?![A-Za-z])\}{0,2}", ""),
+        (r"(?<=\d)\{,\}(?=(?:\d{1,2}|\d{4,})(?!\d))", "."),
+    )
+]
+_DOLLAR = re.compile(r"(?<!\\)\$(?=\s?\.?\d)")
+_TRANSPARENT = frozenset(
+    [r"\boxed", r"\fbox", r"\mathbf", r"\boldsymbol", r"\bm", r"\mathrm", r"\mathit", r"\mathsf"]
+    + [r"\vec", r"\rm", r"\bf", r"\operatorname", r"\displaystyle", r"\mathcal", r"\hbox", r"\mathop"]
+)
+
+
+def tokenize(text: str, *, grouping: bool = True) -> list[Token]:
+    """Cut `plain` text into tokens, closed by one of kind "end".
+
+    Args:
+        text: At most `MAX_CHARS` characters.
+        grouping: Whether "1,234" is one number; else a comma separates.
+    """
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    if (text.count("$") - text.count(r"\$")) % 2:  # no pair of fences: a currency sign
+        text = _DOLLAR.sub(r"\\$", text, count=1)
+    tokens: list[Token] = []
+    spaced = False
+    at = 0
+    while match := _TOKEN.match(text, at):
+        kind, piece = match.lastgroup or "skip", match[0]
+        at = match.end()
+        if kind == "skip":
+            spaced = spaced or bool(piece.strip("$")) and not piece.startswith(("\\left", "\\right"))
+            continue
+        if kind == "grouped" and not grouping and "," in piece:
+            whole = piece.partition(",")[0]
+            at = match.start() + len(whole)
+            kind, piece = "number", whole
+        if kind == "base" and not _valid_base(piece):
+            piece = re.match(r"\d+", piece)[0]  # type: ignore[index]
+            kind, at = "number", match.start() + len(piece)
+        tokens += _tokens_of(kind, piece, match, spaced)
+        spaced = False
+    tokens.append(Token("end", "", len(text), spaced))
+    return tokens
+
+
+def _valid_base(piece: str) -> bool:
+    digits, _, base = piece.partition("_")
+    radix = int(base.strip("{ }")[:4])
+    return 2 <= radix <= 36 and all(int(d, 36) < radix for d in digits.strip())
+
+
+def _tokens_of(kind: str, piece: str, match: re.Match[str], spaced: bool) -> list[Token]:
+    start = match.start()
+    if kind == "grouped":
+        return [Token("number", re.sub(r"[^\d.]", "", piece), start, spaced)]
+    if kind == "text":
+        return _text_tokens(match["text"], start, spaced)
+    if kind == "font":
+        inside = match["font"].strip("~ ")
+        if len(inside) == 1 and inside.isalpha() or inside in FUNCTION_WORDS:
+            return [Token("word", inside, start, spaced)]
+        if inside.isdigit():
+            return [Token("number", inside, start, spaced)]
+        if not inside.isalpha():
+            return tokenize_inner(inside, start, spaced)
+        return [Token("text", inside, start, spaced)]
+    if kind == "macro" and piece in _TRANSPARENT:
+        return []
+    if kind == "macro":
+        piece = MACRO_ALIASES.get(piece, piece)
+    return [Token(kind, piece, start, spaced)]
+
+
+def _text_tokens(text: str, start: int, spaced: bool) -> list[Token]:
+    pieces = re.split(r"\b(and|or)\b|([,;])", text)
+    kept = [piece for piece in pieces if piece and piece.strip()]
+    return [Token("text", piece, start, spaced) for piece in kept] or [
+        Token("text", "", start, spaced)
+    ]
+
+
+def tokenize_inner(inside: str, start: int, spaced: bool) -> list[Token]:
+    r"""Return the tokens of what a font macro such as `\mathbf{3 = 2}` holds."""
+    inner = tokenize(inside)[:-1]
+    shifted = [t._replace(start=start) for t in inner]
+    return [shifted[0]._replace(spaced=spaced), *shifted[1:]] if shifted else []
+
+
+FUNCTION_WORDS = frozenset(
+    "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc asin acos atan"
+    " log ln lg exp sqrt gcd lcm max min mod floor ceil abs det cbrt arctanh arcsinh arccosh sgn"
+    .split()
+)  # fmt: skip
+MACRO_ALIASES = {
+    r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\leq": r"\le",
+    r"\geq": r"\ge", r"\leqslant": r"\le", r"\geqslant": r"\ge", r"\ne": r"\neq", r"\lt": "<",
+    r"\gt": ">", r"\varnothing": r"\emptyset", r"\backslash": r"\setminus", r"\ast": r"\cdot",
+    r"\dbinom": r"\binom", r"\tbinom": r"\binom", r"\land": r"\land", r"\wedge": r"\land",
+    r"\vee": r"\lor", r"\lbrace": r"\{", r"\rbrace": r"\}", r"\lbrack": "[", r"\rbrack": "]",
+    r"\vert": "|", r"\lvert": "|", r"\rvert": "|", r"\dotsc": r"\ldots", r"\dots": r"\ldots",
+    r"\cdots": r"\ldots", r"\degree": r"\circ", r"\varepsilon": r"\epsilon", r"\varphi": r"\phi",
+    r"\simeq": r"\approx", r"\infin": r"\infty", r"\overleftrightarrow": r"\overline",
+    r"\overrightarrow": r"\overline", r"\union": r"\cup", r"\colon": ":", r"\Z": r"\integers",
+    r"\R": r"\reals", r"\N": r"\naturals", r"\rightarrow": r"\to", r"\bmod": r"\mod",
+    r"\pounds": "£", r"\euro": "€", r"\tan^{-1}": r"\arctan", r"\lcm": "lcm", r"\smallsetminus": r"\setminus",
+    r"\longrightarrow": r"\to", r"\lcm": r"\lcm", r"\divides": "|",
+}  # fmt: skip
