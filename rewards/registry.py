@@ -29,7 +29,7 @@ from rewards.errors import PluginError, VerifierNotFoundError, did_you_mean
 if TYPE_CHECKING:
     from rewards.spec import Role, Spec
 
-Runs = Literal["inline", "worker", "sandbox"]
+Runs = Literal["inline", "thread", "worker", "sandbox"]
 GROUP = "rewards.verifiers"
 
 BUILTINS = {
@@ -78,7 +78,8 @@ def verifier(
         name: The spec's type.
         spec: The verifier's own subclass of `Spec`.
         runs: "inline" for fast, safe code; "worker" for what may hang or blow up (it runs in a
-            process that is killed at the limit); "sandbox" for what drives a sandbox.
+            process that is killed at the limit); "thread" for what bounds itself and hands the
+            rest to a worker; "sandbox" for what drives a sandbox.
         group: Whether the function takes all completions of a group and returns as many scores.
         role: Whether its value is correctness or shaping, unless a spec says otherwise.
         timeout_s: CPU limit of one call in a worker; wall time may be three times that, plus 1 s.

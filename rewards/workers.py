@@ -7,8 +7,8 @@ dill, which multiprocess builds on, cannot pickle a pydantic class defined there
 
 A job that runs over its limit is ended by killing its process; a spare that was started beforehand
 takes the place. No signals, no alarms. Limits count from the moment a worker takes the job: CPU
-seconds decide (kept by RLIMIT_CPU, even while C code holds the interpreter lock), wall time is a
-loose backstop.
+seconds decide (watched from outside, even while C code holds the interpreter lock), wall time is a
+loose backstop. A worker that has grown is replaced, so that memory comes back.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 60.0
 MEMORY_MB = 4096
+GROWN_MB = 512
+"""Resident memory from which a worker is replaced after its job."""
+WATCH_S = 0.05
+"""Between two looks at the CPU time of a job that has not answered."""
 
 
 class WorkerError(RuntimeError):
@@ -62,11 +66,16 @@ class Worker:
                 start_new_session=True,
             )
         self._connection = Connection(ours.detach())
-        self._loaded: set[Verifier] = set()
+        self._loaded: set[Verifier | str] = set()
         self._ready = False
 
-    def request(self, *message: Any, timeout_s: float) -> Any:
+    def request(self, *message: Any, cpu_s: float, wall_s: float | None = None) -> Any:
         """Send one message and wait for its answer.
+
+        Args:
+            message: A kind and its arguments.
+            cpu_s: CPU seconds that it may take.
+            wall_s: Seconds of wall time, 3 * cpu_s + 1 by default.
 
         Raises:
             WorkerTimeout: If no answer came in time; the process has been killed.
@@ -75,9 +84,7 @@ class Worker:
         self._wait_ready()
         try:
             self._connection.send(message)
-            if not self._connection.poll(timeout_s):
-                self.kill()
-                raise WorkerTimeout(f"no answer within {timeout_s:g} s of wall time")
+            self._await(cpu_s, 3 * cpu_s + 1 if wall_s is None else wall_s)
             ok, result = self._connection.recv()
         except (EOFError, OSError):
             raise self._post_mortem() from None
@@ -85,11 +92,37 @@ class Worker:
             raise WorkerError(result)
         return result
 
-    def ensure_loaded(self, verifier: Verifier) -> None:
-        """Import the verifier there, outside any job's time."""
-        if verifier not in self._loaded:
-            self.request("load", _reference(verifier), timeout_s=START_TIMEOUT_S)
-            self._loaded.add(verifier)
+    def _await(self, cpu_s: float, wall_s: float) -> None:
+        started, spent = time.monotonic(), self._usage()[0]
+        while not self._connection.poll(WATCH_S):
+            if self._usage()[0] - spent > cpu_s:
+                self.kill()
+                raise WorkerTimeout(f"over its limit of {cpu_s:g} s of CPU time")
+            if time.monotonic() - started > wall_s:
+                self.kill()
+                raise WorkerTimeout(f"no answer within {wall_s:g} s of wall time")
+
+    def _usage(self) -> tuple[float, float]:
+        """Return the CPU seconds and the resident memory in MB of the process so far."""
+        try:
+            with open(f"/proc/{self._process.pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:  # it has just ended; the connection will say so
+            return 0.0, 0.0
+        ticks, pages = int(fields[11]) + int(fields[12]), int(fields[21])
+        return ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def ensure_loaded(self, what: Verifier | str) -> None:
+        """Import a verifier or a module there, outside any job's time."""
+        if what not in self._loaded:
+            reference = ("module", (what, "")) if isinstance(what, str) else _reference(what)
+            self.request("load", reference, cpu_s=START_TIMEOUT_S, wall_s=START_TIMEOUT_S)
+            self._loaded.add(what)
+
+    @property
+    def grown(self) -> bool:
+        """Whether the process holds so much memory that it should be replaced."""
+        return self._usage()[1] > GROWN_MB
 
     @property
     def alive(self) -> bool:
@@ -125,8 +158,6 @@ class Worker:
     def _post_mortem(self) -> WorkerError:
         self.kill()
         code = self._process.returncode
-        if code == -24:  # SIGXCPU
-            return WorkerTimeout("over its CPU limit")
         return WorkerError(f"the worker process died (exit status {code})")
 
 
@@ -147,18 +178,20 @@ class WorkerPool:
             WorkerTimeout: If it ran over its limit.
             WorkerError: If it raised or its process died.
         """
-        job = ("judge", verifier.name, completion, spec.model_dump_json(), verifier.timeout_s)
+        job = ("judge", verifier.name, completion, spec.model_dump_json())
         result: Score = self._run(job, verifier.timeout_s, verifier)
         return result
 
     def call(self, function: str, *args: Any, timeout_s: float) -> Any:
         """Call "module:function" in a worker; arguments and result are pickled.
 
+        Importing the module does not count.
+
         Raises:
             WorkerTimeout: If it ran over its limit.
             WorkerError: If it raised or its process died.
         """
-        return self._run(("call", function, args, timeout_s), timeout_s, None)
+        return self._run(("call", function, args), timeout_s, function.partition(":")[0])
 
     def close(self) -> None:
         """Kill all workers; whoever waits for a busy one gets a WorkerError."""
@@ -171,13 +204,12 @@ class WorkerPool:
         for worker in busy:
             worker.end()
 
-    def _run(self, job: tuple[Any, ...], cpu_s: float, verifier: Verifier | None) -> Any:
+    def _run(self, job: tuple[Any, ...], cpu_s: float, needs: Verifier | str) -> Any:
         with self._slots:
             worker = self._take()
             try:
-                if verifier:
-                    worker.ensure_loaded(verifier)
-                return worker.request(*job, timeout_s=3 * cpu_s + 1)
+                worker.ensure_loaded(needs)
+                return worker.request(*job, cpu_s=cpu_s)
             except WorkerTimeout:
                 with self._lock:  # start the successor now; warm workers are taken before it
                     if not self._closed:
@@ -204,7 +236,7 @@ class WorkerPool:
     def _give_back(self, worker: Worker) -> None:
         with self._lock:
             self._busy.discard(worker)
-            if worker.alive and not self._closed:
+            if worker.alive and not worker.grown and not self._closed:
                 self._idle.append(worker)
                 return
         worker.kill()
@@ -255,7 +287,6 @@ def _answer(kind: str, *args: Any) -> tuple[bool, Any]:
 def _load(reference: tuple[str, Any]) -> None:
     from rewards import registry
 
-    _limit_cpu(START_TIMEOUT_S)  # what is left of the last job's limit may be too little
     how, what = reference
     if how == "value":
         made = pickle.loads(what)
@@ -266,35 +297,27 @@ def _load(reference: tuple[str, Any]) -> None:
         registry._module(place)
     else:
         importlib.import_module(place)
-    registry.get_verifier(name)
+    if name:
+        registry.get_verifier(name)
 
 
-def _judge(name: str, completion: Completion, spec_json: str, cpu_s: float) -> Score:
+def _judge(name: str, completion: Completion, spec_json: str) -> Score:
     from rewards.registry import get_verifier
     from rewards.score import Score
 
     verifier = get_verifier(name)
-    _limit_cpu(cpu_s)
     score = verifier(completion, verifier.spec.model_validate_json(spec_json))
     if not isinstance(score, Score):
         raise TypeError(f"verifier {name!r} returned {type(score).__name__}, not a Score")
     return score
 
 
-def _call(function: str, args: tuple[Any, ...], cpu_s: float) -> Any:
+def _call(function: str, args: tuple[Any, ...]) -> Any:
     module, _, attribute = function.partition(":")
-    target = getattr(importlib.import_module(module), attribute)
-    _limit_cpu(cpu_s)
-    return target(*args)
+    return getattr(importlib.import_module(module), attribute)(*args)
 
 
 _KINDS: dict[str, Callable[..., Any]] = {"load": _load, "judge": _judge, "call": _call}
-
-
-def _limit_cpu(cpu_s: float) -> None:
-    """Let the kernel end this process `cpu_s` from now; whole seconds, rounded up."""
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + cpu_s) + 1, hard))
 
 
 def _die_with_parent() -> None:

@@ -33,7 +33,7 @@ from rewards.workers import WorkerTimeout
 
 __all__ = ["MathSpec", "Policy", "math"]
 
-TIMEOUT_S = 3.0
+TIMEOUT_S = 1.0
 """CPU seconds of a second opinion."""
 
 Kind = Literal[
@@ -109,7 +109,7 @@ class MathSpec(Spec):
                 )
 
 
-@verifier(name="math", spec=MathSpec, runs="sandbox", timeout_s=TIMEOUT_S)
+@verifier(name="math", spec=MathSpec, runs="thread")
 def math(completion: Completion, spec: MathSpec) -> Score:
     """Extract the final answer and compare it with the gold answer."""
     if completion.reasoning_open:
@@ -134,6 +134,15 @@ def math(completion: Completion, spec: MathSpec) -> Score:
     return _judged(gold, decision, str(answer), shown)
 
 
+def _calculates(decision: Decision) -> bool:
+    """Whether the answer holds a sum, a limit or an integral that the gold answer does not."""
+    heads = [
+        {atom.key.partition("(")[0] for pair in decision.obligations for atom in pair[k].atoms()}
+        for k in (0, 1)
+    ]
+    return bool((heads[1] - heads[0]) & {"sum", "prod", "int", "lim"})
+
+
 def _identical(spec: MathSpec, text: str) -> Reading | None:
     bare = plain(text)
     return next((gold for gold in spec.golds if gold.text == bare), None)
@@ -156,8 +165,12 @@ def _second_opinion(
             "rewards.verifiers.math.symbolic:prove", decision.obligations, timeout_s=TIMEOUT_S
         )
     except WorkerTimeout:
+        if _calculates(decision):  # the answer was to be a value, and is a task
+            reason = f"the answer could not be worked out within {TIMEOUT_S:g} s"
+            return Score(0.0, Verdict.TIMEOUT, reason, evidence={**shown, "code": "timeout"})
         return Score.unjudged(
             f"equal to many digits, but no proof within {TIMEOUT_S:g} s", code="timeout", **shown
         )
-    verdict = decision._replace(right=proved is True, rule="symbolic")
+    reason = "" if proved is not None else "it agrees to many digits, but no proof was found"
+    verdict = decision._replace(right=proved is True, rule="symbolic", reason=reason)
     return _judged(gold, verdict, str(answer), shown)

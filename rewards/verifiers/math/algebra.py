@@ -621,11 +621,12 @@ _PRIMES = [p for p in range(2, 1000) if all(p % q for q in range(2, isqrt(p) + 1
 def factors(value: Fraction) -> Iterable[tuple[int, int]]:
     """Yield (prime, exponent) of a positive rational; a large cofactor may stay in one piece."""
     for number, sign in ((value.numerator, 1), (value.denominator, -1)):
-        for prime, count in _factor_integer(number):
+        # only small ones are remembered: what is remembered must not add up
+        small = number.bit_length() <= 64
+        for prime, count in (_factor_small if small else _factor_integer)(number):
             yield prime, sign * count
 
 
-@lru_cache(maxsize=4096)
 def _factor_integer(number: int) -> tuple[tuple[int, int], ...]:
     found = []
     for prime in _PRIMES:
@@ -642,6 +643,9 @@ def _factor_integer(number: int) -> tuple[tuple[int, int], ...]:
     if number > 1:
         found.append(_perfect_power(number))
     return tuple(found)
+
+
+_factor_small = lru_cache(maxsize=4096)(_factor_integer)
 
 
 def _perfect_power(number: int) -> tuple[int, int]:

@@ -216,7 +216,7 @@ class Comparer:
 
     def _same_up_to_constant(self, a: Form, b: Form) -> bool:
         """Compare antiderivatives, whose constant may go by any name."""
-        left, right = _constant_of_integration(a), _constant_of_integration(b)
+        left, right = _constant_of_integration(a, "CcK"), _constant_of_integration(b, "CcKk")
         if left is None or right is None:
             return False
         rest_a, rest_b = (self._without(f, c) for f, c in ((a, left), (b, right)))
@@ -418,6 +418,10 @@ class Comparer:
 
     def families(self, gold: Family, answer: Family) -> tuple[bool, str]:
         """Compare periodic families as sets."""
+        if gold.domain != answer.domain:
+            return False, "family"
+        if gold.domain != "integers":
+            return set(map(str, gold.pairs)) == set(map(str, answer.pairs)), "family"
         if (gold.unit is None) != (answer.unit is None):
             gold, answer = (self._in_radians(f) for f in (gold, answer))
         return self._covers(gold, answer) and self._covers(answer, gold), "family"
@@ -510,7 +514,9 @@ class Comparer:
         assert isinstance(scalar, Scalar)
         if len(ratio.parts) != 2 or scalar.unit is not None:
             return False, "ratio"
-        return self.equal(self.algebra.divide(*ratio.parts), scalar.form), "ratio"
+        quotient = Scalar(self.algebra.divide(*ratio.parts))
+        pair = (quotient, scalar) if ratio is gold else (scalar, quotient)
+        return self.numbers(*pair)[0], "ratio"
 
     def options(self, gold: Option, answer: Option) -> tuple[bool, str]:
         """Compare the letters of a choice."""
@@ -583,12 +589,12 @@ def _close(exact: Form, decimal: Form, literal: Scalar) -> bool:
     return abs(rounded - decimal.constant) <= off
 
 
-def _constant_of_integration(form: Form) -> Atom | None:
+def _constant_of_integration(form: Form, letters: str) -> Atom | None:
     """Return the atom of a lone `+ C`."""
     if form.den != rational(1).den:
         return None
     held = [mono[0][0] for mono, c in form.num.items() if len(mono) == 1 and mono[0][1] == 1 and c == 1]
-    named = [a for a in held if a.kind == "x" and a.key.partition("_")[0] in ("C", "c", "K", "k")]
+    named = [a for a in held if a.kind == "x" and a.key.partition("_")[0] in letters]
     if len(named) != 1:
         return None
     uses = sum(named[0] in dict(mono) for mono in form.num)

@@ -8,7 +8,7 @@ From the most to the least deliberate, the first of these that is there decides:
 - bold: `**7**` or a `7` in backticks, on the last line.
 - last_line: a last line that is nothing but a number or a formula ("x = 7", "So $x = 7$."), or a
   completion of one line: a phrase without a verb, or a sentence that ends in "is 7". Numbers in
-  any other prose are no answer.
+  any other prose are no answer, and neither is the last item of a list.
 
 The last of a kind counts, but tags, boxes or bolds with nothing but connectives between them
 ("\boxed{2} or \boxed{3}", "$x=\boxed{2}$, $y=\boxed{3}$") are one answer of several values, and
@@ -206,10 +206,10 @@ def _joined(
         else:
             break
         start = earlier[0]
-    values: dict[str, str] = {}
+    values = {"": ""}  # without the empty one, and each once
     for inside, stop, joint in parts:  # from the last to the first
         value = read(text[inside:stop])
-        values.setdefault("".join(value.split()), value + (joint if values else ""))
+        values.setdefault("".join(value.split()), value + (joint if len(values) > 1 else ""))
     return _Found(start, end, "".join(reversed(values.values())))
 
 

@@ -28,12 +28,12 @@ from rewards.verifiers.math.terms import (
     TooLarge,
     Unreadable,
 )
-from rewards.verifiers.math.tokens import FUNCTION_WORDS, MAX_TOKENS, Token, tokenize
+from rewards.verifiers.math.tokens import FUNCTION_WORDS, MAX_TOKENS, Token, rewritten, tokenize
 from rewards.verifiers.math.units import Unit, read_multiplier, read_unit
 from rewards.verifiers.math.words import read_number_words
 
 MAX_NESTING = 40
-_SPACES = re.compile(r"\\[,;:! ]|\\q?quad(?![A-Za-z])|~|\$|\s")
+_SPACES = re.compile(r"\\[,;:! ]|\\q?quad(?![A-Za-z])|~|(?<!\\)\$|\s")
 MAX_DIGITS = 2048
 
 _RELATIONS = {
@@ -82,6 +82,7 @@ def parse(text: str, *, grouping: bool = True, letter_units: bool = True) -> Ter
         Unreadable: If it is not understood.
         TooLarge: If it has too many tokens, digits or levels.
     """
+    text = rewritten(text)
     parser = _Parser(text, tokenize(text, grouping=grouping), letter_units)
     term = parser.statements()
     if parser.next.kind != "end":
@@ -411,7 +412,8 @@ class _Parser:
         for end in self._unit_ends():
             segment = self._text[token.start : self._tokens[end].start]
             segment = _SPACES.sub(" ", segment).strip()
-            if segment and (unit := read_unit(segment)) is not None:
+            unit = read_unit(segment) or read_unit(segment.lower() if segment.istitle() else "")
+            if unit is not None:
                 self._at = end
                 return unit
         return None
@@ -420,6 +422,8 @@ class _Parser:
         if token.kind == "text":
             return token.text.strip(" ,.~").lower() not in _AND | _OR
         if token.kind == "word":
+            if token.text in ("min", "sec"):
+                return self._peek().kind == "end" or self._peek().text in _SEPARATORS
             if token.text in FUNCTION_WORDS or token.text in _NAMED_VALUES:
                 return False
             if len(token.text) == 1:
@@ -526,12 +530,24 @@ class _Parser:
             return Symbol(_NAMED_VALUES[text])
         if len(text) > 1 and text not in ("dx", "dt", "dy"):
             return self._letters(token)
+        if text == "C" and self.next.text == "(" and not self.next.spaced:
+            return self._combinations()
         if text in _APPLIED and self.next.text == "(" and not self.next.spaced:
             return self._application(text)
         return self._named(text)
 
+    def _combinations(self) -> Term:
+        """Read C(5, 2) as a binomial coefficient; C(x) is a product."""
+        argument = self._nested(self._atom)
+        match argument:
+            case Group("(", ")", (n, k)):
+                return Apply("binom", (n, k))
+        return Apply("*", (Symbol("C"), argument))
+
     def _letters(self, token: Token) -> Term:
         """Split a run of letters into a product: "xy" is x times y. Words are none."""
+        if len(token.text) > 2 and token.text.isupper():
+            return self._named(token.text)  # a quantity of its own: "SRMC", "ABC"
         if len(token.text) > 3:
             for name in FUNCTION_WORDS:
                 if token.text.startswith(name) or token.text.endswith(name):

@@ -55,14 +55,20 @@ _OPTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?:,\d{3})+(?!\d)")
-_LETTER_UNIT = re.compile(r"[\d})]\s*(?:\\[ ,;:!~]|\s|~)\s*(?:\\[a-z]+\{)?[A-Za-z](?![A-Za-z])")
+_LETTER_UNIT = re.compile(r"[\w})](?:\\[ ,;:!]|\s|~)+(?:\\[a-z]+\{)?[A-Za-z](?![A-Za-z])")
+_FOR_ALL = re.compile(r",?\s*(?:\\text\s*\{\s*)?\b(?:for (?:all|any|every|each|some)|where)\b.*$", re.DOTALL)
+_LABELLED = re.compile(r"([A-Za-z][A-Za-z ]*[A-Za-z](?: ?\d{1,2})?)\s*[:=]\s*(.+)", re.DOTALL)
 _DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(\d+)(?![\d,.])")
+_NO_DECIMAL = re.compile(r"[(\[{]|\b(?:and|or)\b")
 _INTEGER_CLAUSE = re.compile(
     r"(?:,|;|\\quad|\\text\s*\{|\()?\s*(?:(?:where|for|with)\s*)?(?:all|any|some|every|each)?\s*"
     r"(?:(?:integers?|integer values of|whole numbers?)\s*\}?\s*\$?\s*([a-zA-Z])\$?"
     r"|\$?([a-zA-Z])\$?\s*(?:\\text\s*\{)?\s*(?:is|are|=)?\s*(?:an|any)\s*(?:arbitrary\s*)?integers?\s*\}?"
     r"|\$?([a-zA-Z])\s*(?:\\in|∈)\s*(?:\\mathbb\s*\{?\s*Z\s*\}?|Z(?![a-zA-Z])|\\Z(?![a-zA-Z])|ℤ)\$?)"
     r"\s*[).}]?\s*$"
+)
+_DOUBT = re.compile(
+    r"(?i)\b(?:or|and|not|is|isn't|wrong|incorrect|maybe|but|either)\b|\([a-z]\)|\b[A-Z]\)"
 )
 _AND = re.compile(r",? and |[,;]")
 _INFINITELY_MANY = re.compile(r"(?i)(?:there are )?infinite(?:ly many)?(?: [a-z]+)?\.?")
@@ -107,7 +113,8 @@ def _as_words(bare: str, words: str) -> list[Value]:
     if option := _OPTION.fullmatch(words):
         letter = next(filter(None, option.groups()[:3]))
         marked = not option[3] or words.strip() != letter or "\\text" in bare
-        if option[3] is None or not option[4]:
+        doubtful = option[4] and (not option[1] and not option[2] or _DOUBT.search(option[4]))
+        if not doubtful:
             found.append(Option(letter if option[3] else letter.upper(), option[4] or "", marked))
     if _is_prose(words) and (len(words) > 1 or "\\" in bare):
         found.append(Prose(normal_text(bare)))
@@ -126,6 +133,7 @@ def _is_prose(words: str) -> bool:
 
 def _as_mathematics(bare: str) -> list[Value]:
     bare = _with_clause(bare)
+    bare = _FOR_ALL.sub("", bare) or bare
     modes = [(True, True)]
     if _GROUPED.search(bare):
         modes.append((False, True))
@@ -134,7 +142,7 @@ def _as_mathematics(bare: str) -> list[Value]:
     found: list[Value] = []
     error: Unreadable | None = None
     texts = [bare]
-    if bare.count(",") == 1 and not re.search(r"[(\[{]", bare) and _DECIMAL_COMMA.search(bare):
+    if bare.count(",") == 1 and not _NO_DECIMAL.search(bare) and _DECIMAL_COMMA.search(bare):
         texts.append(_DECIMAL_COMMA.sub(r"\1.\2", bare))
     for text in texts:
         for grouping, letter_units in modes:
@@ -149,8 +157,23 @@ def _as_mathematics(bare: str) -> list[Value]:
             except Unreadable as problem:
                 error = problem
     if not found and error:
-        raise error
+        return _loosened(bare, error)
     return found
+
+
+def _loosened(bare: str, error: Unreadable) -> list[Value]:
+    """Read a text without the labels of its values.
+
+    Raises:
+        Unreadable: The given error, if that does not help.
+    """
+    pieces = [piece for piece in _AND.split(_words(bare)) if piece.strip()]
+    labelled = [_LABELLED.fullmatch(piece.strip()) for piece in pieces]
+    if not pieces or len(pieces) > 20 or not all(labelled):
+        raise error
+    values = [_as_mathematics(match[2])[0] for match in labelled if match]
+    names = tuple(match[1].casefold() for match in labelled if match)
+    return values if len(values) == 1 else [Listing(tuple(values), names=names)]
 
 
 def _with_clause(bare: str) -> str:
@@ -411,7 +434,7 @@ class _Reader:
         if len(others) == 1 and not name and not _is_label(left) and _named(others[0])[0]:
             left, others = others[0], [left]  # "3 = t"
             name, argument = _named(left)
-        if len(others) == 1 and not name and _is_label(left):
+        if len(others) == 1 and not name and _is_label(left) and not _is_label(others[0]):
             return self.value(others[0])
         if name == "" and isinstance(left, Symbol) and left.name == "":  # "= 5"
             return self.value(others[-1])
@@ -517,9 +540,12 @@ class _Reader:
             if left is None or right is None:
                 continue
             parts.append(_oriented(operator, self.algebra.subtract(left, right), self.algebra))
-        if len(parts) == 1 and len(names) == 1:
-            if (solved := self._linear(parts[0], next(iter(names)))) is not None:
-                return solved
+        if len(names) == 1 and parts:
+            name = next(iter(names))
+            solved = [self._linear(part, name) for part in parts]
+            known = [s for s in solved if s is not None]
+            if len(known) == len(parts):
+                return RealSet(self.line.intersection(*known).intervals, name)
         return Comparison(tuple(parts))
 
     def _solve_bounds(
@@ -644,7 +670,9 @@ class _Reader:
         r"""Read `x = a + k b, k \in \mathbb{Z}`."""
         *heads, last = term.items
         match last:
-            case Relation(("in",), (Symbol(name), Symbol("\\integers"))):
+            case Relation(("in",), (Symbol(name), Symbol(domain))) if "integers" in domain or (
+                "naturals" in domain
+            ):
                 pass
             case _:
                 return None
@@ -659,7 +687,7 @@ class _Reader:
                     base, step, unit_here = self._progression(choice, name)
                     unit = unit or unit_here
                     pairs.append((base, step))
-        return Family(tuple(pairs), unit)
+        return Family(tuple(pairs), unit, domain.lstrip("\\"))
 
     def families(self, value: Value) -> list[Family]:
         r"""Read `k\\pi` as a family although nothing says that k is an integer."""
@@ -758,6 +786,8 @@ def _named(term: Term) -> tuple[str, str]:
             return head[5:], argument
         case Apply(head, args) if head.startswith("call "):
             return f"{head[5:]}({args})", ""  # a value of the function, as in f(1) = 2
+        case Apply("*", (Symbol(name), Group("(", ")", (Symbol(argument),)))):
+            return name, argument
         case Apply("*", (Symbol(name), Group("(", ")", args))) if name.isupper():
             return f"{name}({args})", ""
         case Measured(Symbol(name), _):

@@ -1,8 +1,8 @@
 r"""The second opinion: sympy, for formulas that agree to many digits without a proof.
 
-To be called inside a killable worker only, for sympy bounds neither its time nor its memory. What
+To be imported inside a killable worker only, for sympy bounds neither its time nor its memory. What
 reaches it are canonical forms, built up by constructors: no text of a model is ever parsed here
-(sympy's own parsers end in `eval`). This module imports sympy at the first call.
+(sympy's own parsers end in `eval`).
 """
 
 from __future__ import annotations
@@ -11,20 +11,27 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import sympy
+
 from rewards.verifiers.math.algebra import Atom, Form, Polynomial
 
 
 def prove(obligations: Sequence[tuple[Form, Form]]) -> bool | None:
     """Whether all pairs are equal: True when proved, False when refuted, None when neither."""
-    verdicts = [_equal(a, b) for a, b in obligations]
+    verdicts = [_attempt(a, b) for a, b in obligations]
     if False in verdicts:
         return False
     return None if None in verdicts else True
 
 
-def _equal(a: Form, b: Form) -> bool | None:
-    import sympy
+def _attempt(a: Form, b: Form) -> bool | None:
+    try:
+        return _equal(a, b)
+    except (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError):
+        return None  # sympy gave up on what it was given: no proof
 
+
+def _equal(a: Form, b: Form) -> bool | None:
     gap = _quotient(a) - _quotient(b)
     if gap.has(sympy.zoo, sympy.nan, sympy.oo):
         return False
@@ -43,8 +50,6 @@ def _equal(a: Form, b: Form) -> bool | None:
 
 def _is_constantly_zero(gap: Any) -> bool:
     """Whether a function of one unknown has no slope, and is exactly zero at some point."""
-    import sympy
-
     if len(gap.free_symbols) != 1 or not gap.has(sympy.asin, sympy.atan):
         return False
     (name,) = gap.free_symbols
@@ -60,8 +65,6 @@ def _quotient(form: Form) -> Any:
 
 
 def _sum(poly: Polynomial) -> Any:
-    import sympy
-
     terms = []
     for mono, coefficient in poly.items():
         factors = [sympy.Rational(coefficient.numerator, coefficient.denominator)]
@@ -71,8 +74,6 @@ def _sum(poly: Polynomial) -> Any:
 
 
 def _power(atom: Atom, exponent: Fraction) -> Any:
-    import sympy
-
     power = sympy.Rational(exponent.numerator, exponent.denominator)
     match atom.kind:
         case "n":
@@ -100,8 +101,6 @@ def _power(atom: Atom, exponent: Fraction) -> Any:
 
 def _calculus(name: str, parts: tuple[Form, ...]) -> Any:
     """Return a sum, product, integral or limit over the variable "#", worked out."""
-    import sympy
-
     variable = sympy.Symbol("#", real=True, integer=True if name in ("sum", "prod") else None)
     body, *ends = (_quotient(part).subs(sympy.Symbol("#", real=True), variable) for part in parts)
     match name:
@@ -115,8 +114,6 @@ def _calculus(name: str, parts: tuple[Form, ...]) -> Any:
 
 
 def _call(atom: Atom) -> Any:
-    import sympy
-
     name = atom.key.partition("(")[0]
     if name in ("sum", "prod", "int", "lim"):
         return _calculus(name, atom.payload)

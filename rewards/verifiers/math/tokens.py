@@ -94,7 +94,7 @@ _OUTER = re.compile(
 )
 _FENCES = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"))
 
-_NUMBER = r"\d+\.\d+|\d+\.(?=\\(?:overline|bar|dot|ldots|dots)|\(\d)|\d+|\.\d+|\.(?=\\overline|\\bar)"
+_NUMBER = r"\d+\.\d+|\d+\.(?=\\(?:overline|bar|dot|ldots|dots)|\(\d|\s?[/*^)}}])|\d+|\.\d+|\.(?=\\overline|\\bar)"
 _GAP = r"(?:,\\!\ ?|\{,\}|\\[,!;: ]|\ |~|,)"
 _TOKEN = re.compile(
     rf"""
@@ -117,6 +117,8 @@ _MACRO = r"\\(?:text|mbox|mathrm|textrm|textbf|mathbf)\s?"
 _REWRITES = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
+        (r"^(?:\\text\s?\{\s*)?only\b\s*\}?", ""),
+        (r"\b(?:np|numpy|math|sp|sympy)\.(?=[a-z])", ""),
         (r"\\(?:text)?color\s?\{[^{}]*\}", ""),
         # what is no word is mathematics wherever it stands: \text{17}, \text{,}, 3\text{e-}5
         (_MACRO + r"\{([^A-Za-z{}]*|[^a-z{}]*\d[^a-z{}]*|(?<=\d.....\{)[eE]-?)\}", r"\1"),
@@ -124,6 +126,8 @@ _REWRITES = [
         (r"(?<=\d)\{,\}(?=(?:\d{1,2}|\d{4,})(?!\d))", "."),
     )
 ]
+_JOINT = re.compile(r"(\b(?:and|or)\b|[,;])")
+_JOINING_TEXT = re.compile(r"\\(?:text|mbox|textrm)\s?\{([^{}]*(?:\b(?:and|or)\b|[,;])[^{}]*)\}")
 _DOLLAR = re.compile(r"(?<!\\)\$(?=\s?\.?\d)")
 _TRANSPARENT = frozenset(
     [r"\boxed", r"\fbox", r"\mathbf", r"\boldsymbol", r"\bm", r"\mathrm", r"\mathit", r"\mathsf"]
@@ -131,17 +135,28 @@ _TRANSPARENT = frozenset(
 )
 
 
+def rewritten(text: str) -> str:
+    """Return `plain` text with colours, ordinals and mathematics set as text made plain as well."""
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    text = _JOINING_TEXT.sub(_split_text, text)
+    if (text.count("$") - text.count(r"\$")) % 2:  # no pair of fences: a currency sign
+        text = _DOLLAR.sub(r"\\$", text, count=1)
+    return text
+
+
+def _split_text(match: re.Match[str]) -> str:
+    r"""Write `\\text{3 pens and }` as `\\text{3 pens }\\text{and}`, for words join lists."""
+    return "".join(rf"\text{{{p}}}" for p in _JOINT.split(match[1]) if p.strip())
+
+
 def tokenize(text: str, *, grouping: bool = True) -> list[Token]:
-    """Cut `plain` text into tokens, closed by one of kind "end".
+    """Cut `rewritten` text into tokens, closed by one of kind "end".
 
     Args:
         text: At most `MAX_CHARS` characters.
         grouping: Whether "1,234" is one number; else a comma separates.
     """
-    for pattern, replacement in _REWRITES:
-        text = pattern.sub(replacement, text)
-    if (text.count("$") - text.count(r"\$")) % 2:  # no pair of fences: a currency sign
-        text = _DOLLAR.sub(r"\\$", text, count=1)
     tokens: list[Token] = []
     spaced = False
     at = 0
@@ -193,11 +208,9 @@ def _tokens_of(kind: str, piece: str, match: re.Match[str], spaced: bool) -> lis
 
 
 def _text_tokens(text: str, start: int, spaced: bool) -> list[Token]:
-    pieces = re.split(r"\b(and|or)\b|([,;])", text)
-    kept = [piece for piece in pieces if piece and piece.strip()]
-    return [Token("text", piece, start, spaced) for piece in kept] or [
-        Token("text", "", start, spaced)
-    ]
+    if text.strip() in FUNCTION_WORDS - _ALSO_UNITS:
+        return [Token("word", text.strip(), start, spaced)]
+    return [Token("text", text, start, spaced)]
 
 
 def tokenize_inner(inside: str, start: int, spaced: bool) -> list[Token]:
@@ -212,6 +225,7 @@ FUNCTION_WORDS = frozenset(
     " log ln lg exp sqrt gcd lcm max min mod floor ceil abs det cbrt arctanh arcsinh arccosh sgn"
     .split()
 )  # fmt: skip
+_ALSO_UNITS = frozenset(["min", "sec", "max", "mod", "det", "abs"])
 MACRO_ALIASES = {
     r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\leq": r"\le",
     r"\geq": r"\ge", r"\leqslant": r"\le", r"\geqslant": r"\ge", r"\ne": r"\neq", r"\lt": "<",

@@ -30,8 +30,8 @@ A|ampere amp|=current|pnμumk        K °K|kelvin|=temperature|nμumk     mol|mo
 rad|radian|=angle|nμum              bit|bit|=information|kMGT          cd|candela|=luminosity
 yr|year yr|=year|kMGT               pc|parsec|=parsec|kMGT             amu Da|amu dalton|=amu|kM
 $ USD US$|dollar usd usdollar|=dollar  € EUR|euro eur|=euro               £ GBP|gbp poundsterling|=£
-¥ JPY|yen jpy|=yen                  ₹ INR|rupee inr|=rupee             |revolution|=#revolution
-¢|cent uscent|1/100 $               |pence|1/100 £                     %|percent|1/100
+¥ JPY|yen jpy|=yen                  ₹ INR|rupee inr|=rupee             元 RMB CNY|yuan rmb cny|=yuan     |revolution|=#revolution
+¢|cent uscent|1/100 $               |pence|1/100 £                     %|percent pct percentage|1/100
 min|minute min|60 s                 h hr|hour hr|60 min                |day|24 h
 wk|week wk|7 day                    mo|month|1/12 yr                   |decade|10 yr
 |century|100 yr                     |millennium|1000 yr                °|degree|1/180 pi rad

@@ -123,6 +123,8 @@ class Family:
 
     pairs: tuple[tuple[Form, Form], ...]
     unit: Unit | None = None
+    domain: str = "integers"
+    """What k runs through."""
 
     def __str__(self) -> str:
         return ", ".join(f"{base} + k*({step})" for base, step in self.pairs)
