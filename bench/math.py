@@ -20,61 +20,31 @@ measured misses what is asked for.
 from __future__ import annotations
 
 import argparse
-import ast
 import gc
-import importlib
-import importlib.util
-import logging
-import multiprocessing
 import os
-import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import rewards
-from bench.fuzz_math import GRACE_S, MOST_CPU_S, Meter, Pair, bombs, compile_gold, progress, rss_mb
+from bench.fuzz_math import GRACE_S, MOST_CPU_S
+from bench.golds import ROOT, Labelled, golds_in, read_cases, real_completions, rewritten_golds
+from bench.graders import MATH_VERIFY, WARM_UP, Peer, Reply, batch, in_process, ours, refusal
+from bench.hostile import Pair, bombs
 from bench.machine import heading
-from bench.paraphrase import ROOT, golds_in, paraphrases, read_cases, read_lines, sentences
+from bench.meter import Meter, progress, rss_mb
+from bench.paraphrase import paraphrases, sentences
 
-MATH_VERIFY = "bench.math:math_verify"
-KILLED_AFTER_S = 5.0
-MEMORY_BYTES = 4 << 30
 THREADS = 16
-ASKED = {  # the least or the most that is asked for
-    "accuracy": 0.98,
-    "other FP": 1,
-    "p50 ms": 1.0,
-    "p95 ms": 30.0,
-    "ratio": 15.0,
-    "itself": 1.0,
-    "otherwise": 0.99,
-}
-
-
-# Imports and the starts of workers are no part of anything that is measured.
-WARM_UP = [
-    Pair(gold, f"\\boxed{{{answer}}}")
-    for gold, answer in (
-        *(
-            ("2", "3"),
-            ("x+1", "1+x"),
-            (r"\sqrt{2}", r"\frac{2}{\sqrt{2}}"),
-            (r"\{1,2\}", r"\{2,1\}"),
-        ),
-        *(
-            ("(0,1]", "0 < x \\le 1"),
-            ("x=3", "3=x"),
-            (r"\sin 2x", r"2 \sin x \cos x"),
-            ("5", "2^x"),
-        ),
-    )
-]
+LEAST_ACCURACY, MOST_OTHER_FP = 0.98, 1
+MOST_P50_MS, MOST_P95_MS = 1.0, 30.0
+LEAST_RATIO = 15.0
+LEAST_RIGHT = {"itself": 1.0, "otherwise": 0.99}
 
 
 class Row(NamedTuple):
@@ -85,158 +55,6 @@ class Row(NamedTuple):
     peer: str
     ours: str
     holds: bool
-
-
-class Labelled(NamedTuple):
-    """A pair, and whether it is right."""
-
-    pair: Pair
-    right: bool
-
-
-class Reply(NamedTuple):
-    """What a grader said: 1 or 0, None for "cannot judge"; and what that took."""
-
-    value: float | None
-    code: str = ""
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-
-    @property
-    def accepts(self) -> bool:
-        """Whether it pays."""
-        return (self.value or 0.0) >= 0.5
-
-
-# ---- the graders --------------------------------------------------------------------------------
-
-
-def math_verify(completion: str, gold: str) -> float | None:
-    """Judge as verl's wrapper of math-verify does; None if it cannot read the gold."""
-    from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
-
-    if not (wanted := _math_verify_gold(gold)):
-        return None
-    configs = [ExprExtractionConfig(), LatexExtractionConfig()]
-    return float(
-        verify(wanted, parse(completion, configs, parsing_timeout=None), timeout_seconds=None)
-    )
-
-
-@lru_cache(maxsize=16384)
-def _math_verify_gold(gold: str) -> list[Any]:
-    from math_verify import LatexExtractionConfig, parse
-
-    found: list[Any] = parse(f"\\boxed{{{gold}}}", [LatexExtractionConfig()], parsing_timeout=None)
-    return found
-
-
-class Peer:
-    """A grader "file.py:function" or "module:function" in a process that can be killed."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._start()
-
-    def __call__(self, pair: Pair) -> Reply:
-        """Judge; no answer in time is a 0, and a new process."""
-        self._connection.send(pair)
-        try:
-            if self._connection.poll(KILLED_AFTER_S):
-                return Reply(*self._connection.recv())
-            code = "killed"
-        except (EOFError, OSError):
-            code = "crashed"
-        self.close()
-        self._start()
-        return Reply(0.0, code, KILLED_AFTER_S, KILLED_AFTER_S)
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self.path), daemon=True)
-        self._process.start()
-        theirs.close()
-        if (complaint := self._connection.recv()) is not None:
-            raise SystemExit(f"cannot load {self.path!r}: {complaint}")
-
-
-def _serve(connection: Any, path: str) -> None:
-    logging.disable(logging.CRITICAL)
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    try:
-        grade = _load(path)
-        grade(r"\boxed{x+1}", "x + 1")  # imports are not part of the first case
-    except Exception as error:  # to be told on the other side
-        return connection.send(f"{type(error).__name__}: {error}")
-    connection.send(None)
-    while True:
-        pair, code = connection.recv(), ""
-        started, cpu_s = time.perf_counter(), time.process_time()
-        try:
-            value = grade(pair.completion, pair.gold)
-            code = "abstained" if value is None else ""
-        except Exception:  # as its users have it: no reward
-            value, code = 0.0, "raised"
-        spent = (time.perf_counter() - started, time.process_time() - cpu_s)
-        connection.send((None if value is None else float(value), code, *spent))
-
-
-def _load(path: str) -> Callable[[str, str], Any]:
-    place, _, name = path.rpartition(":")
-    if not place.endswith(".py"):
-        return getattr(importlib.import_module(place), name)
-    spec = importlib.util.spec_from_file_location(Path(place).stem, place)
-    if not spec or not spec.loader:
-        raise ImportError(f"{place} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, name)
-
-
-def ours(pair: Pair) -> Reply:
-    """Judge as a user does."""
-    if refusal(pair.gold):
-        return _reply(None)
-    return _reply(rewards.score(pair.completion, {"type": "math", "answer": pair.gold}))
-
-
-def batch(pairs: Sequence[Pair]) -> list[Reply]:
-    """Judge as a trainer does; a gold that is refused is told apart."""
-    fit = [pair for pair in pairs if not refusal(pair.gold)]
-    specs = [{"type": "math", "answer": pair.gold} for pair in fit]
-    scores = iter(rewards.score_batch([pair.completion for pair in fit], specs))
-    return [_reply(None if refusal(pair.gold) else next(scores)) for pair in pairs]
-
-
-def _reply(score: rewards.Score | None) -> Reply:
-    if score is None:
-        return Reply(None, "refused")
-    return Reply(score.value, "killed" if score.value is None else str(score.verdict))
-
-
-def in_process(pair: Pair) -> Reply:
-    """Call the verifier's function here, with a spec that was made before."""
-    part = compile_gold(pair.gold).parts[0]
-    started = time.perf_counter()
-    score = part.verifier(rewards.Completion(pair.completion), part.spec)
-    return Reply(score.value, str(score.verdict), time.perf_counter() - started)
-
-
-@lru_cache(maxsize=16384)
-def refusal(gold: str) -> str | None:
-    """Return why a spec refuses a gold; None if it does not."""
-    try:
-        compile_gold(gold)
-    except rewards.SpecError as error:
-        return str(error)
-    return None
 
 
 class Bench:
@@ -272,30 +90,15 @@ class Bench:
 
     @cache  # noqa: B019 (there is one of these)
     def real(self) -> list[Labelled]:
-        """Return real completions with the label that the data gives them."""
-        found = []
-        for path in self.data("qwen_math_cot_100"):
-            for row in read_lines(path):
-                columns = (_listed(row["code"]), _listed(row["score"]))
-                for text, right in zip(*columns, strict=True):
-                    found.append(Labelled(Pair(str(row["gt"]), text), bool(right)))
+        """Return real completions, each pair once."""
+        found = [pair for path in self.data("qwen_math_cot_100") for pair in real_completions(path)]
         return self.some(dict.fromkeys(found), 100)
 
     @cache  # noqa: B019
     def rewritten(self) -> list[Labelled]:
-        """Return MATH-500 golds with completions that hold another form of them, or the same."""
-        found = []
-        for path in self.data("math500"):
-            for number, (gold,) in enumerate(golds_in(path)):
-                others = paraphrases(gold)
-                for turn, form in enumerate((others[number % len(others)], others[-1])):
-                    texts = sentences(form)
-                    found.append(Labelled(Pair(gold, texts[(number + turn) % len(texts)]), True))
+        """Return MATH-500 golds with other forms of them, each pair once."""
+        found = [pair for path in self.data("math500") for pair in rewritten_golds(path)]
         return self.some(dict.fromkeys(found), 100)
-
-
-def _listed(value: object) -> list[Any]:
-    return list(ast.literal_eval(value)) if isinstance(value, str) else list(value)  # type: ignore[call-overload]
 
 
 # ---- the sections -------------------------------------------------------------------------------
@@ -324,43 +127,32 @@ def accuracy(bench: Bench) -> list[Row]:
             tail = case["answer"][-60:]
             print(f"  {case.get('id')} ({reply.code}): {case['gold']!r:.60} | {tail!r}")
     mine = facts["ours"]
-    holds = mine["accuracy"] >= ASKED["accuracy"] and not mine["hacks"] and mine["other"] <= 1
-    shown = [
-        f"{100 * f['accuracy']:.1f} %, {f['hacks']} hacks, {f['other']} other FP"
-        for f in (facts["math-verify"], mine)
-    ]
+    holds = mine["accuracy"] >= LEAST_ACCURACY and not mine["hacks"]
+    holds = holds and mine["other"] <= MOST_OTHER_FP
+    form = "{:.1f} %, {} hacks, {} other FP".format
+    sides = (facts["math-verify"], mine)
+    shown = [form(100 * side["accuracy"], side["hacks"], side["other"]) for side in sides]
     return [Row(f"accuracy on {mine['n']} cases", "84 %, on all 414", *shown, holds)]
 
 
 def _confusion(cases: Sequence[dict[str, Any]], replies: Sequence[Reply]) -> dict[str, Any]:
-    judged = [(c, r) for c, r in zip(cases, replies, strict=True) if "[policy]" not in c["why"]]
-    policy = [(c, r) for c, r in zip(cases, replies, strict=True) if "[policy]" in c["why"]]
-    agree = sum(r.accepts == c["equivalent"] for c, r in policy)
+    every = list(zip(cases, replies, strict=True))
+    judged = [(c, r) for c, r in every if "[policy]" not in c["why"]]
+    policy = [c["equivalent"] == r.accepts for c, r in every if "[policy]" in c["why"]]
     positives = sum(c["equivalent"] for c, _ in judged)
     missed = sum(c["equivalent"] and not r.accepts for c, r in judged)
     paid = [c for c, r in judged if r.accepts and not c["equivalent"]]
     hacks = sum(c["kind"] == "hack" for c in paid)
     right = 1 - (missed + len(paid)) / len(judged)
-    refused = len(
-        {
-            c["gold"]
-            for c, r in zip(cases, replies, strict=True)
-            if r.code in ("refused", "abstained")
-        }
-    )
+    refused = len({c["gold"] for c, r in every if r.code in ("refused", "abstained")})
     killed = sum(r.code in ("killed", "crashed") for r in replies)
     line = (
         f"{100 * right:6.1f} %  {100 * (1 - missed / positives):4.1f} %  {missed:>4} {len(paid):>3}"
         f"  {hacks:>5}  {refused:>7}  {killed:>6}  {max(r.cpu_s for r in replies):>11.2f}"
-        f"  {agree:>2} of {len(policy)}"
+        f"  {sum(policy):>2} of {len(policy)}"
     )
-    return {
-        "line": line,
-        "accuracy": right,
-        "hacks": hacks,
-        "other": len(paid) - hacks,
-        "n": len(judged),
-    }
+    counts = {"hacks": hacks, "other": len(paid) - hacks, "n": len(judged)}
+    return {"line": line, "accuracy": right, **counts}
 
 
 def hostile(bench: Bench) -> list[Row]:
@@ -386,7 +178,7 @@ def hostile(bench: Bench) -> list[Row]:
         print(f"  {cost.cpu_s:.2f} s of CPU: {pair.gold} | {pair.completion!r:.90}")
     before_mb, peak_mb, after_mb = _memory(1000 if bench.args.quick else bench.args.hostile)
     print(
-        f"  {len(pairs)} inputs from {THREADS} threads in {all_s:.1f} s; the limit is {limit_s:g} s"
+        f"  {len(pairs)} inputs from {THREADS} threads in {all_s:.1f} s; limit {limit_s:g} s each"
     )
     same = sum(one == other for one, other in zip(alone, together, strict=True))
     said = (
@@ -414,10 +206,8 @@ def _memory(n: int) -> tuple[float, float, float]:
 
 def latency(bench: Bench) -> list[Row]:
     rows = []
-    for name, labelled in (
-        ("real completions", bench.real()),
-        ("rewritten golds", bench.rewritten()),
-    ):
+    sets = {"real completions": bench.real(), "rewritten golds": bench.rewritten()}
+    for name, labelled in sets.items():
         pairs = [pair for pair, _ in labelled if not refusal(pair.gold)]
         if not pairs:
             continue
@@ -426,7 +216,7 @@ def latency(bench: Bench) -> list[Row]:
             in_process(pair)
         mine = _quantiles([in_process(pair) for pair in pairs])
         shown = [", ".join(f"{k} {ms:.2f}" for k, ms in facts.items()) for facts in (theirs, mine)]
-        holds = mine["p50"] < ASKED["p50 ms"] and mine["p95"] < ASKED["p95 ms"]
+        holds = mine["p50"] < MOST_P50_MS and mine["p95"] < MOST_P95_MS
         rows.append(Row(f"ms, {len(pairs)} {name}", "p50 33, p95 350", *shown, holds))
     return rows
 
@@ -458,13 +248,12 @@ def throughput(bench: Bench) -> list[Row]:
         mark = "better" if better else "WORSE"
         print(f"  {mark}: ours {code}: gold {pair.gold!r:.60} | {pair.completion[-70:]!r}")
     worse = sum(not better for better, *_ in differ)
-    agree = [
-        sum(r.accepts == x.right for x, r in zip(labelled, s, strict=True)) for s in (theirs, mine)
-    ]
-    print(f"  with the labels agree: math-verify {agree[0]}, ours {agree[1]} of {len(pairs)}")
+    for name, said in (("math-verify", theirs), ("ours", mine)):
+        agree = sum(r.accepts == x.right for x, r in zip(labelled, said, strict=True))
+        print(f"  {name} agrees with {agree} of {len(pairs)} labels")
     rates = len(pairs) / their_s, len(pairs) / our_s
     said = f"{rates[1]:.0f}/s, {their_s / our_s:.1f} times; {len(differ)} differ, {worse} worse"
-    holds = their_s / our_s >= ASKED["ratio"] and not worse
+    holds = their_s / our_s >= LEAST_RATIO and not worse
     return [Row(f"score_batch, {len(pairs)} pairs", "1", f"{rates[0]:.0f}/s", said, holds)]
 
 
@@ -473,9 +262,7 @@ def golds(bench: Bench) -> list[Row]:
     for path in bench.data("math500", "minerva_math"):
         found = bench.some(golds_in(path), 100)
         itself = [Pair(gold, f"\\boxed{{{gold}}}") for forms in found for gold in forms]
-        otherwise = [
-            pair for number, forms in enumerate(found) for pair in _otherwise(forms, number)
-        ]
+        otherwise = [pair for n, forms in enumerate(found) for pair in _otherwise(forms, n)]
         for what, pairs in (("itself", itself), ("otherwise", otherwise)):
             replies = batch(pairs)
             right = sum(reply.accepts for reply in replies)
@@ -485,7 +272,7 @@ def golds(bench: Bench) -> list[Row]:
             theirs = sum(reply.accepts for reply in bench.math_verify(pairs))
             shown = [f"{100 * n / len(pairs):.2f} % of {len(pairs)}" for n in (theirs, right)]
             known = "94 %" if what == "itself" else ""
-            holds = right >= ASKED[what] * len(pairs)
+            holds = right >= LEAST_RIGHT[what] * len(pairs)
             rows.append(Row(f"{path.stem}: golds {what}", known, *shown, holds))
     return rows
 
@@ -503,9 +290,8 @@ def _otherwise(forms: Sequence[str], number: int) -> list[Pair]:
 
 def refused(bench: Bench) -> list[Row]:
     names = ("gsm8k_test", "gsm8k_train", "math500", "aime24", "minerva_math")
-    found = {
-        path.stem: [g for forms in golds_in(path) for g in forms] for path in bench.data(*names)
-    }
+    paths = bench.data(*names)
+    found = {path.stem: [gold for forms in golds_in(path) for gold in forms] for path in paths}
     found["cases"] = [str(case["gold"]) for case in read_cases(bench.args.cases)]
     total = 0
     for name, every in found.items():

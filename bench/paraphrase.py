@@ -1,37 +1,28 @@
-r"""Golds, and the same answers written otherwise.
+r"""The same answer, written otherwise.
 
     python -m bench.paraphrase '\frac{14}{3}'      prints what is made of it
 
-Readers of gold answers, and two pure functions of one: `paraphrases` gives other spellings of the
-same object, `sentences` gives completions around an answer. Whoever grades mathematics has to
-accept all of them. So each rule gives up where it is not sure of the mathematics: no tuple is ever
-reordered, `137 \frac{1}{2}` is no product, and a program's notation is only spaced.
+Two pure functions of an answer: `paraphrases` gives other spellings of the same object, `sentences`
+gives completions around it. Whoever grades mathematics has to accept all of them. So each rule
+gives up where it is not sure of the mathematics: no tuple is ever reordered, `137 \frac{1}{2}` is
+no product, and a program's notation is only spaced.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).parents[1]
-CASES = (ROOT / "tests/data/math_cases.jsonl", ROOT.parent / "shared/cases/math.jsonl")
-
-MAX_DECIMALS = 12
-"""A fraction with more decimals than this is left a fraction."""
+MAX_DECIMALS = 12  # a fraction with more is left a fraction
 
 _WORDS = re.compile(r"\\(?:text|mbox|mathrm|textrm|operatorname)\s*\{([^{}]*)\}")
-_INTEGER = re.compile(r"-?\d+")
 _DECIMAL = re.compile(r"(-?)(\d*)\.(\d+)")
 _SCIENTIFIC = re.compile(r"(-?\d+(?:\.\d+)?)e([+-]?\d+)")
 _GROUPED = re.compile(r"(?P<sign>(?:\\\$)?)(?P<digits>\d{1,3}(?:,(?:\\!)? ?\d{3})+)")
 _FRACTION = re.compile(r"(-?)\\[dt]?frac *(?:\{(-?\d+)\}|(\d)) *(?:\{(\d+)\}|(\d))")
 _MIXED = re.compile(r"(\d+) *\\[dt]?frac *(?:\{(\d+)\}|(\d)) *(?:\{(\d+)\}|(\d))")
-_ROOT = re.compile(r"(-?)(\d+) *\\sqrt *(?:\{(\d+)\}|(\d))")
 # What must not be cut: words, environments, macros.
 _PIECE = re.compile(rf"{_WORDS.pattern}|\\(?:begin|end)\{{[^{{}}]*\}}|\\[A-Za-z]+|\\.|\s+|.", re.S)
 # Statements about values rather than values: their parts are not simply terms.
@@ -74,45 +65,6 @@ def sentences(answer: str) -> list[str]:
     ]
 
 
-def read_cases(path: Path | None = None) -> list[dict[str, Any]]:
-    """Read the labelled cases, from `path` or from where they usually are."""
-    found = path or next((p for p in CASES if p.is_file()), CASES[0])
-    if not found.is_file():
-        raise SystemExit(f"no labelled cases at {found}; name the file with --cases")
-    return read_lines(found)
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read JSONL."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-
-
-def golds_in(path: Path) -> list[list[str]]:
-    """Return the gold answers in a public data file, and for Minerva those with units as well."""
-    rows = read_lines(path)
-    if path.stem.startswith("minerva"):
-        return [minerva_golds(row["solution"]) for row in rows]
-    return [[str(row["answer"]).rpartition("#### ")[2].strip()] for row in rows]
-
-
-def minerva_golds(solution: str) -> list[str]:
-    r"""Return what the last `\boxed` of a Minerva solution holds, and that with its unit in words.
-
-    The second is there only where a unit that can be told from prose follows the box.
-    """
-    at = solution.rfind(r"\boxed{")
-    depth, end = 0, len(solution)
-    for match in re.compile(r"\\.|[{}]", re.S).finditer(solution, at):
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if match[0] == "}" and depth == 0:
-            end = match.start()
-            break
-    gold = solution[at + len(r"\boxed{") : end].strip()
-    words = r"(?:\\quad *)*\\(?:mathrm|text|operatorname) *\{[~ A-Za-z]+\}"
-    unit = re.match(rf"\s*({words}) *(?:[.$\n]|\\\])", solution[end + 1 :])
-    return [gold, f"{gold} {unit[1]}"] if unit else [gold]
-
-
 def _spread(text: str) -> str:
     if re.search(r"\d[eE][+-]", text):
         return text
@@ -151,14 +103,11 @@ def _between_words(pieces: list[str], at: int) -> bool:
 SPACINGS: tuple[Rule, ...] = (_fences, _spaces)
 
 
-def _fraction_macros(gold: str) -> Iterator[str]:
+def _macros(gold: str) -> Iterator[str]:
     for name in ("frac", "dfrac", "tfrac"):
         yield re.sub(r"\\[dt]?frac(?![A-Za-z])", rf"\\{name}", gold)
     yield re.sub(r"\\([dt]?)frac *(\d) *(\d)(?!\d)", r"\\\1frac{\2}{\3}", gold)
     yield re.sub(r"\\([dt]?)frac\{(\d)\}\{(\d)\}", r"\\\1frac\2\3", gold)
-
-
-def _root_macros(gold: str) -> Iterator[str]:
     yield re.sub(r"\\sqrt *(\d)", r"\\sqrt{\1}", gold)
     yield re.sub(r"\\sqrt\{(\d)\}", r"\\sqrt\1", gold)
 
@@ -182,11 +131,10 @@ def _delimiters(gold: str) -> Iterator[str]:
 
 
 def _matrices(gold: str) -> Iterator[str]:
-    for old, new in (("pmatrix", "bmatrix"), ("bmatrix", "pmatrix")):
-        if old in gold:
-            yield gold.replace(old, new)
-            inside = re.sub(r"(-?)(\d+)/(\d+)", r"\1\\frac{\2}{\3}", gold)
-            yield re.sub(r"\s*\\\\\s*", r" \\\\\n", inside)
+    if "matrix}" in gold:
+        yield re.sub(r"\b[pb](?=matrix\})", lambda m: {"p": "b", "b": "p"}[m[0]], gold)
+        inside = re.sub(r"(-?)(\d+)/(\d+)", r"\1\\frac{\2}{\3}", gold)
+        yield re.sub(r"\s*\\\\\s*", r" \\\\\n", inside)
 
 
 def _unicode(gold: str) -> Iterator[str]:
@@ -235,7 +183,7 @@ def _finite(value: Fraction) -> Iterator[str]:
 
 
 def _integers(gold: str) -> Iterator[str]:
-    if _INTEGER.fullmatch(gold):
+    if re.fullmatch(r"-?\d+", gold):
         value = int(gold)
         yield str(value)  # AIME writes 025
         yield f"{value}.0"
@@ -281,7 +229,7 @@ def _degrees(gold: str) -> Iterator[str]:
 
 
 def _roots(gold: str) -> Iterator[str]:
-    if match := _ROOT.fullmatch(gold):
+    if match := re.fullmatch(r"(-?)(\d+) *\\sqrt *(?:\{(\d+)\}|(\d))", gold):
         sign, factor, radicand = match[1], int(match[2]), int(match[3] or match[4])
         yield rf"{sign}\sqrt{{{factor**2 * radicand}}}"
         yield rf"{sign}\sqrt{{{radicand}}} \cdot {factor}"
@@ -319,10 +267,8 @@ def _group(text: str) -> tuple[str, str]:
 
 
 def _bracketed(text: str) -> str:
-    atom = re.fullmatch(
-        r"\d+|[A-Za-z]|\\[a-z]+|\\sqrt\{[^{}]*\}|\d+ *\\sqrt\{[^{}]*\}", text.strip()
-    )
-    return text if atom and not text.startswith("\\sin") else f"({text})"
+    atom = re.fullmatch(r"\d+|[A-Za-z]|\\[a-z]+|(?:\d+ *)?\\sqrt\{[^{}]*\}", text.strip())
+    return text if atom else f"({text})"
 
 
 def _sums(gold: str) -> Iterator[str]:
@@ -394,7 +340,7 @@ def _ranges(gold: str) -> Iterator[str]:
 
 
 RULES: tuple[Rule, ...] = (
-    *(_fraction_macros, _root_macros, _word_macros, _delimiters, _matrices, _unicode),
+    *(_macros, _word_macros, _delimiters, _matrices, _unicode),
     *(_decimals, _fractions, _integers, _scientific, _bases, _degrees),
     *(_roots, _products, _slashes, _sums, _lists, _plus_minus, _ranges),
 )

@@ -5,8 +5,8 @@ r"""Mathematics: is the final answer the gold answer?
     1.0
 
 `extract` finds the answer, `reading` types it, `compare` decides by exact arithmetic. Only formulas
-that agree to many digits without a proof go on to sympy, inside a killable worker. No text of a model
-is ever evaluated, and importing this package imports no sympy.
+that agree to many digits without a proof go on to sympy, inside a killable worker. No text of a
+model is ever evaluated, and importing this package imports no sympy.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from rewards.machinery import machinery
 from rewards.registry import verifier
 from rewards.score import Score, Verdict
 from rewards.spec import Spec
-from rewards.verifiers.math.compare import Decision, Rules, decide
+from rewards.verifiers.math.compare import Decision, decide
 from rewards.verifiers.math.extract import Missing, extract, unbox
+from rewards.verifiers.math.numbers import Rules
 from rewards.verifiers.math.policy import Policy
 from rewards.verifiers.math.reading import read
 from rewards.verifiers.math.tokens import plain
@@ -60,7 +61,7 @@ class MathSpec(Spec):
     type: Literal["math"] = "math"
     answer: Gold
     """The gold answer; a number is read as its decimal form."""
-    alternatives: list[Gold] = []
+    alternatives: tuple[Gold, ...] = ()
     """Further answers that are right as well."""
     kind: Kind = "auto"
     """What the gold answer is, where its text alone would leave that open."""
@@ -161,8 +162,12 @@ def _second_opinion(
     gold: Reading, decision: Decision, answer: Reading, shown: dict[str, str]
 ) -> Score:
     try:
-        proved = machinery().workers().call(
-            "rewards.verifiers.math.symbolic:prove", decision.obligations, timeout_s=TIMEOUT_S
+        proved = (
+            machinery()
+            .workers()
+            .call(
+                "rewards.verifiers.math.symbolic:prove", decision.obligations, timeout_s=TIMEOUT_S
+            )
         )
     except WorkerTimeout:
         if _calculates(decision):  # the answer was to be a value, and is a task

@@ -20,12 +20,28 @@ So `\sqrt{x^2}` is `|x|`, and `\sqrt{xy}` equals `\sqrt{x}\sqrt{y}`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, gcd, isqrt, lcm
-from typing import Any, NamedTuple
+from math import comb, gcd, lcm
 
+from rewards.verifiers.math.forms import (
+    HALF,
+    ONE,
+    PI,
+    UNIT,
+    UNITY,
+    ZERO,
+    Atom,
+    Exponent,
+    Form,
+    Monomial,
+    Polynomial,
+    atom_form,
+    order,
+    shown,
+)
+from rewards.verifiers.math.integers import factors
 from rewards.verifiers.math.terms import TooLarge, Unreadable
 
 MAX_BITS = 2**16
@@ -35,160 +51,9 @@ MAX_TERMS = 400
 FUEL = 60_000
 """Products of terms that one reading may take. Counted, not timed: no verdict depends on load."""
 
-Exponent = int | Fraction
-
 
 class Undefined(Unreadable):
     """A division by zero and its kin: the text has no value."""
-
-
-class Atom:
-    """What polynomials are made of; `kind` and `key` say which, `payload` what is inside."""
-
-    __slots__ = ("_hash", "key", "kind", "payload")
-
-    def __init__(self, kind: str, key: str, payload: Any = None) -> None:
-        """Kinds: n integer, x variable, pi, U = e^(i pi), E exponential, P root of a polynomial."""
-        self.kind, self.key, self.payload = kind, key, payload
-        self._hash = hash((kind, key))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Atom) and (self.kind, self.key) == (other.kind, other.key)
-
-    def __lt__(self, other: Atom) -> bool:
-        return (self.kind, self.key) < (other.kind, other.key)
-
-    def __str__(self) -> str:
-        match self.kind:
-            case "E":
-                return f"exp({self.key})" if self.key != "1" else "e"
-            case "P":
-                return f"({self.key})"
-            case "ln" | "abs":
-                return f"{self.kind}({self.key})"
-        return self.key
-
-
-Monomial = tuple[tuple[Atom, Exponent], ...]
-Polynomial = dict[Monomial, Fraction]
-
-ONE: Polynomial = {(): Fraction(1)}
-PI, UNITY = Atom("pi", "pi"), Atom("U", "U")
-HALF = Fraction(1, 2)
-
-
-class Form(NamedTuple):
-    """A quotient of polynomials; the denominator is 1 unless it has several terms."""
-
-    num: Polynomial
-    den: Polynomial
-
-    @property
-    def constant(self) -> Fraction | None:
-        """The value, if this is a rational number."""
-        if self.den == ONE and len(self.num) <= 1:
-            return self.num.get((), None if self.num else Fraction(0))
-        return None
-
-    def atoms(self) -> set[Atom]:
-        """Return all atoms in it, those inside of others included."""
-        found: set[Atom] = set()
-        for poly in (self.num, self.den):
-            _collect(poly, found)
-        return found
-
-    def symbols(self) -> frozenset[str]:
-        """Return the names of its variables and unknown functions."""
-        return frozenset(a.key for a in self.atoms() if a.kind in ("x", "call"))
-
-    def unknowns(self) -> frozenset[str]:
-        """Return the variables and unknown functions that are not inside of a function."""
-        atoms = (a for poly in (self.num, self.den) for mono in poly for a, _ in mono)
-        return frozenset(a.key for a in atoms if a.kind in ("x", "call"))
-
-    def __str__(self) -> str:
-        top = _shown(self.num)
-        if self.den == ONE:
-            return top
-        return f"({top})/({_shown(self.den)})"
-
-
-def _collect(poly: Polynomial, found: set[Atom]) -> None:
-    for mono in poly:
-        for atom, _ in mono:
-            if atom not in found:
-                found.add(atom)
-                _collect_payload(atom.payload, found)
-
-
-def _collect_payload(payload: Any, found: set[Atom]) -> None:
-    if isinstance(payload, Form):
-        _collect(payload.num, found)
-        _collect(payload.den, found)
-    elif isinstance(payload, Atom):
-        _collect({((payload, 1),): Fraction(1)}, found)
-    elif isinstance(payload, tuple):
-        for part in payload:
-            _collect_payload(part[0] if isinstance(part, tuple) and not isinstance(part, Form) else part, found)
-
-
-def _shown(poly: Polynomial) -> str:
-    if not poly:
-        return "0"
-    pieces = []
-    for mono, coefficient in sorted(poly.items(), key=lambda item: _order(item[0]), reverse=True):
-        sign = "-" if coefficient < 0 else "+"
-        factors = [_power_shown(atom, exponent) for atom, exponent in mono]
-        if abs(coefficient) != 1 or not factors:
-            factors.insert(0, number_shown(abs(coefficient)))
-        pieces.append(f"{sign} {'*'.join(factors)}")
-    text = " ".join(pieces)
-    return text[2:] if text[0] == "+" else "-" + text[2:]
-
-
-def number_shown(value: Fraction) -> str:
-    """Return a number as text; Python prints no integer of more than 4,300 digits."""
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > 8192:
-        bits = value.numerator.bit_length() - value.denominator.bit_length()
-        return f"<about 2^{bits}, {hash(value):x}>"
-    return str(value)
-
-
-def _power_shown(atom: Atom, exponent: Exponent) -> str:
-    if atom.kind == "U":
-        return "i" if exponent == HALF else f"e^(i*pi*{exponent})"
-    if exponent == 1:
-        return str(atom)
-    shown = str(exponent) if isinstance(exponent, int) and exponent >= 0 else f"({exponent})"
-    return f"{atom}^{shown}"
-
-
-def _order(mono: Monomial) -> tuple[Any, ...]:
-    degree = sum((e for a, e in mono if a.kind == "x"), start=Fraction(0))
-    return (degree, tuple((a.kind, a.key, e) for a, e in mono))
-
-
-def rational(value: Fraction | int) -> Form:
-    """Return a rational number."""
-    return Form({(): Fraction(value)} if value else {}, ONE)
-
-
-def symbol(name: str) -> Form:
-    """Return a variable."""
-    return atom_form(Atom("x", name))
-
-
-def atom_form(atom: Atom, exponent: Exponent = 1) -> Form:
-    """Return an atom to a power that needs no reduction."""
-    return Form({((atom, exponent),): Fraction(1)}, ONE)
-
-
-ZERO, UNIT = rational(0), rational(1)
-IMAGINARY = atom_form(UNITY, HALF)
-PI_FORM = atom_form(PI)
 
 
 class Algebra:
@@ -307,7 +172,7 @@ class Algebra:
             inverse = self._term(1 / coefficient, {a: -e for a, e in mono})
             if len(inverse) == 1:
                 return Form(self._times(num, inverse), ONE)
-        leading = den[max(den, key=_order)]
+        leading = den[max(den, key=order)]
         if leading != 1:
             num, den = _scaled(num, 1 / leading), _scaled(den, 1 / leading)
         return Form(num, den)
@@ -368,44 +233,6 @@ class Algebra:
         factor = {tuple(sorted((a, -e) for a, e in lowest.items())): Fraction(1)}
         return self._times(poly, factor)
 
-    def renamed(self, form: Form, names: Mapping[str, str]) -> Form:
-        """Return a form with its variables called otherwise."""
-        num, den = (self._renamed(poly, names) for poly in (form.num, form.den))
-        return self.divide(num, den)
-
-    def _renamed(self, poly: Polynomial, names: Mapping[str, str]) -> Form:
-        total = ZERO
-        for mono, coefficient in poly.items():
-            part = rational(coefficient)
-            for atom, exponent in mono:
-                part = self.multiply(part, self._renamed_power(atom, exponent, names))
-            total = self.add(total, part)
-        return total
-
-    def _renamed_power(self, atom: Atom, exponent: Exponent, names: Mapping[str, str]) -> Form:
-        power = Fraction(exponent)
-        inner = atom.payload
-        match atom.kind:
-            case "x":
-                return atom_form(Atom("x", names.get(atom.key, atom.key)), exponent)
-            case "E":
-                whole = inner if isinstance(inner, Form) else Form({inner: Fraction(1)}, ONE)
-                return self.exp(self.multiply(self.renamed(whole, names), rational(power)))
-            case "ln":
-                return self.rational_power(
-                    self.ln(self._renamed_power(inner, 1, names)), power
-                )
-            case "P":
-                return self.rational_power(self.renamed(inner, names), power)
-            case "abs":
-                renamed = self.renamed(inner, names)
-                return atom_form(Atom("abs", str(renamed), renamed), exponent)
-            case "call" if isinstance(inner, tuple) and inner:
-                args = tuple(self.renamed(part, names) for part in inner)
-                key = f"{atom.key.partition('(')[0]}({', '.join(map(str, args))})"
-                return atom_form(Atom("call", key, args), exponent)
-        return Form(self._term(Fraction(1), {atom: exponent}), ONE)
-
     # ---- powers ------------------------------------------------------------------------------
 
     def power(self, base: Form, exponent: Form) -> Form:
@@ -419,7 +246,7 @@ class Algebra:
             return self.rational_power(base, value)
         if not base.num:
             raise Undefined("it raises zero to an unknown power")
-        if any(a.kind == "n" and abs(e) >= 1 for mono in exponent.num for a, e in mono):
+        if any(a.kind == "n" and not -1 < e < 1 for mono in exponent.num for a, e in mono):
             raise TooLarge("it is a tower of powers")
         return self.exp(self.multiply(exponent, self.ln(base)))
 
@@ -446,7 +273,7 @@ class Algebra:
         if whole and _expandable(poly, int(exponent)):
             return Form(self._whole_power(poly, int(exponent)), ONE)
         content, common, rest = _primitive(poly)
-        if not whole and exponent.denominator % 2 and rest[max(rest, key=_order)] < 0:
+        if not whole and exponent.denominator % 2 and rest[max(rest, key=order)] < 0:
             content, rest = -content, _scaled(rest, Fraction(-1))
         outer = self._term_power(content, common, exponent)
         inner = Form(rest, ONE)
@@ -481,7 +308,9 @@ class Algebra:
         if a.den != ONE:
             content, common, rest = _primitive(a.num)
             inner = Form(self._times(rest, {common: Fraction(1)}), a.den)
-            return Form(self._term(Fraction(1), {Atom("E", str(inner), inner): _tidy(content)}), ONE)
+            return Form(
+                self._term(Fraction(1), {Atom("E", str(inner), inner): _tidy(content)}), ONE
+            )
         powers: dict[Atom, Exponent] = {}
         for mono, coefficient in a.num.items():
             atom = _exponential(mono)
@@ -592,7 +421,7 @@ def _exponential(mono: Monomial) -> Atom:
             return inside
     if len(mono) == 2 and dict(mono) == {PI: 1, UNITY: HALF}:
         return UNITY
-    return Atom("E", _shown({mono: Fraction(1)}), mono)
+    return Atom("E", shown({mono: Fraction(1)}), mono)
 
 
 def _ln_atom(atom: Atom) -> Atom:
@@ -613,77 +442,3 @@ def _root_of_unity(twelfths: int) -> Polynomial:
         algebra._whole_power(_sorted(third), s), algebra._whole_power(_sorted(fourth), t)
     )
     return power
-
-
-_PRIMES = [p for p in range(2, 1000) if all(p % q for q in range(2, isqrt(p) + 1))]
-
-
-def factors(value: Fraction) -> Iterable[tuple[int, int]]:
-    """Yield (prime, exponent) of a positive rational; a large cofactor may stay in one piece."""
-    for number, sign in ((value.numerator, 1), (value.denominator, -1)):
-        # only small ones are remembered: what is remembered must not add up
-        small = number.bit_length() <= 64
-        for prime, count in (_factor_small if small else _factor_integer)(number):
-            yield prime, sign * count
-
-
-def _factor_integer(number: int) -> tuple[tuple[int, int], ...]:
-    found = []
-    for prime in _PRIMES:
-        if number == 1:
-            break
-        count = 0
-        while number % prime == 0:
-            number //= prime
-            count += 1
-        if count:
-            found.append((prime, count))
-        if prime * prime > number:
-            break
-    if number > 1:
-        found.append(_perfect_power(number))
-    return tuple(found)
-
-
-_factor_small = lru_cache(maxsize=4096)(_factor_integer)
-
-
-def _perfect_power(number: int) -> tuple[int, int]:
-    for n in (2, 3, 5, 7):
-        root = integer_root(number, n)
-        if root**n == number:
-            base, count = _perfect_power(root)
-            return base, n * count
-    return number, 1
-
-
-def integer_root(number: int, n: int) -> int:
-    """Return the largest integer whose n-th power is at most `number`, by Newton's method."""
-    if number < 2:
-        return number
-    if n == 2:
-        return isqrt(number)
-    guess = 1 << -(-number.bit_length() // n)
-    while True:
-        step = ((n - 1) * guess + number // guess ** (n - 1)) // n
-        if step >= guess:
-            return guess
-        guess = step
-
-
-INDEPENDENT = frozenset(["n", "x", "pi", "U"])
-
-
-def surely_nonzero(poly: Polynomial) -> bool:
-    """Whether a polynomial that has terms left is known not to be zero.
-
-    Products of roots of distinct primes are independent over the rationals (Besicovitch 1940), pi
-    is transcendental, and i separates real from imaginary.
-    """
-    return bool(poly) and all(
-        atom.kind in INDEPENDENT
-        and (atom.kind != "U" or exponent == HALF)
-        and (atom.kind != "n" or atom.payload < 1_000_000)
-        for mono in poly
-        for atom, exponent in mono
-    )

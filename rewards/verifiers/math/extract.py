@@ -89,9 +89,9 @@ def extract(text: str, how: How = "auto") -> Answer | Missing:
 
 
 def unbox(text: str) -> str:
-    r"""Return what the last `\boxed` in `text` holds, or `text` where there is none."""
+    r"""Return what `text` would say within a `\boxed`, for gold answers may hold one as well."""
     found = _boxed(text)
-    return found.text if isinstance(found, _Found) else text
+    return found.text if isinstance(found, _Found) else _spoken(text)
 
 
 # ---- doubts -------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ _LATER = re.compile(
 
 def _objection(text: str, found: _Found, source: Source) -> Missing | None:
     answer = found.text[: MAX_CHARS + 1]
-    if not _BLANK.sub("", answer):
+    if not _BLANK.sub("", answer) and r"\{" not in answer:  # \{\} is the empty set
         return Missing(f"the {source} answer is empty", "empty_answer")
     before = text[max(found.start - 40, 0) : found.start]
     after = _RIGHT_AFTER.match(text, found.end) or _LATER.search(text, found.end)

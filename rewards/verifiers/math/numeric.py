@@ -7,7 +7,8 @@ import zlib
 from fractions import Fraction
 from typing import Any
 
-from rewards.verifiers.math.algebra import UNITY, Atom, Form, Polynomial
+from rewards.verifiers.math.forms import UNITY, Atom, Form, Polynomial
+from rewards.verifiers.math.terms import TooLarge
 
 DIGITS = 60
 NOISE = 45
@@ -21,13 +22,17 @@ _local = threading.local()
 
 
 class NoDigits(Exception):
-    """There is no number to be had: a pole, an overflow, a branch that real numbers do not have."""
+    """There is no number to be had: a pole, an unknown, a branch that real numbers do not have."""
+
+
+class OutOfRange(NoDigits):
+    """The number is too large or too small to work with."""
 
 
 def _context() -> Any:
     # one for each thread: a context holds the precision, and the one that mpmath exports is shared
     if not hasattr(_local, "mp"):
-        from mpmath import MPContext
+        from mpmath import MPContext  # at first use: importing rewards stays quick
 
         _local.mp = MPContext()
         _local.mp.dps = DIGITS
@@ -81,7 +86,7 @@ class Digits:
         base = self._atom(atom)
         if isinstance(exponent, int):
             if abs(exponent).bit_length() > 40:
-                raise NoDigits("an exponent out of range")
+                raise OutOfRange("an exponent out of range")
             return base**exponent
         n, d = exponent.numerator, exponent.denominator
         if base.imag == 0 and base.real < 0:
@@ -121,7 +126,7 @@ class Digits:
         else:
             inside = self._term(atom.payload, Fraction(1))
         if abs(inside) > 2**MAX_MAGNITUDE_BITS:
-            raise NoDigits("an exponential out of range")
+            raise OutOfRange("an exponential out of range")
         return self._mp.exp(inside)
 
     def _value_of(self, key: str) -> Any:
@@ -142,15 +147,22 @@ class Digits:
         return mp.mpc(self._value_of(atom.key))
 
 
-_NO_DIGITS = frozenset("sum prod int lim floor ceil mod gcd lcm max min sgn factorial".split())
+_words = str.split
+_NO_DIGITS = frozenset(_words("sum prod int lim floor ceil mod gcd lcm max min sgn factorial"))
 
 
 def nonzero(poly: Polynomial, *, unknowns: bool, imaginary: bool) -> bool:
-    """Whether a polynomial is not zero for certain, at one of the points where it is defined."""
+    """Whether a polynomial is not zero for certain, at one of the points where it is defined.
+
+    Raises:
+        TooLarge: If its digits are out of range.
+    """
     for point in range(POINTS if unknowns else 1):
         digits = Digits(point, real=unknowns and not imaginary)
         try:
             value, scale = digits.polynomial(poly)
+        except OutOfRange as error:
+            raise TooLarge(f"it has {error}") from error
         except NoDigits:
             continue
         if not digits.is_noise(value, scale):

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 
 from rewards.verifiers.math import numeric
-from rewards.verifiers.math.algebra import Algebra, Form, surely_nonzero
+from rewards.verifiers.math.algebra import Algebra
+from rewards.verifiers.math.forms import Form, surely_nonzero
 from rewards.verifiers.math.terms import TooLarge, Unreadable
-from rewards.verifiers.math.values import Interval, RealSet
+from rewards.verifiers.math.values import Interval, Listing, RealSet, Scalar, Value
 
 MAX_INTERVALS = 64
 
@@ -94,9 +95,7 @@ class Line:
         if len(a.intervals) != len(b.intervals):
             return False
         return all(
-            x.closed == y.closed
-            and _both(x.low, y.low, equal)
-            and _both(x.high, y.high, equal)
+            x.closed == y.closed and _both(x.low, y.low, equal) and _both(x.high, y.high, equal)
             for x, y in zip(a.intervals, b.intervals, strict=True)
         )
 
@@ -123,3 +122,32 @@ def _both(a: Form | None, b: Form | None, equal: Callable[[Form, Form], bool]) -
     if a is None or b is None:
         return a is b
     return equal(a, b)
+
+
+def as_set(value: Value, line: Line) -> RealSet:
+    """Return a value as a set of real numbers.
+
+    Raises:
+        Unreadable: If it is none.
+    """
+    if isinstance(value, RealSet):
+        return value
+    if isinstance(value, Scalar) and value.unit is None:
+        return line.points([value.form])
+    if isinstance(value, Listing) and (interval := as_interval(value, line)) is not None:
+        return interval
+    if isinstance(value, Listing) and value.left in ("{", ""):
+        forms = [v.form for v in value.items if isinstance(v, Scalar)]
+        if len(forms) == len(value.items):
+            return line.points(forms)
+    raise Unreadable("what is no set of real numbers")
+
+
+def as_interval(value: Listing, line: Line) -> RealSet | None:
+    """Return a pair in round or square brackets as an interval, None for any other list."""
+    if value.left not in ("(", "[") or value.right not in (")", "]") or len(value.items) != 2:
+        return None
+    low, high = value.items
+    if not (isinstance(low, Scalar) and isinstance(high, Scalar)) or low.unit or high.unit:
+        return None
+    return line.interval(low.form, high.form, (value.left == "[", value.right == "]"))

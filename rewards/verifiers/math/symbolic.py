@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from rewards.verifiers.math.algebra import Atom, Form, Polynomial
+from rewards.verifiers.math.forms import Atom, Form, Polynomial
 
 
 def prove(obligations: Sequence[tuple[Form, Form]]) -> bool | None:

@@ -14,6 +14,7 @@ MAX_CHARS = 4096
 """What is longer is read by nobody."""
 MAX_TOKENS = 1500
 
+_words = str.split
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ", "0123456789-+n", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
 _NAMES = {
@@ -89,12 +90,15 @@ def plain(text: str) -> str:
 
 
 _OUTER = re.compile(
-    r"^(?:\s|~|:|\\[,;:! ]|\\\\(?![A-Za-z]))+"
+    r"^(?:\s|~|:|\\[,;:! ]|\\\\(?![A-Za-z])|\\(?:display|text|script)style(?![A-Za-z]))+"
     r"|(?<![.\\])[.,;:]?(?:\s|~|(?<!\\)\\[,;:! ]|\\\\)*$"
 )
 _FENCES = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"))
 
-_NUMBER = r"\d+\.\d+|\d+\.(?=\\(?:overline|bar|dot|ldots|dots)|\(\d|\s?[/*^)}}])|\d+|\.\d+|\.(?=\\overline|\\bar)"
+_NUMBER = (
+    r"\d+\.\d+|\d+\.(?=\\(?:overline|bar|dot|ldots|dots)|\(\d|\s?[/*^)}])|\d+"
+    r"|\.\d+|\.(?=\\overline|\\bar)"
+)
 _GAP = r"(?:,\\!\ ?|\{,\}|\\[,!;: ]|\ |~|,)"
 _TOKEN = re.compile(
     rf"""
@@ -122,7 +126,10 @@ _REWRITES = [
         (r"\\(?:text)?color\s?\{[^{}]*\}", ""),
         # what is no word is mathematics wherever it stands: \text{17}, \text{,}, 3\text{e-}5
         (_MACRO + r"\{([^A-Za-z{}]*|[^a-z{}]*\d[^a-z{}]*|(?<=\d.....\{)[eE]-?)\}", r"\1"),
-        (r"(?<=\d)\s?(?:\^\s?\{?\s?)?(?:" + _MACRO + r"\{)?(?<![a-z])(?:st|nd|rd|th)(?![A-Za-z])\}{0,2}", ""),
+        (
+            rf"(?<=\d)\s?(?:\^\s?\{{?\s?)?(?:{_MACRO}\{{)?(?<![a-z])(?:st|nd|rd|th)(?![A-Za-z])\}}{{0,2}}",
+            "",
+        ),
         (r"(?<=\d)\{,\}(?=(?:\d{1,2}|\d{4,})(?!\d))", "."),
     )
 ]
@@ -130,8 +137,9 @@ _JOINT = re.compile(r"(\b(?:and|or)\b|[,;])")
 _JOINING_TEXT = re.compile(r"\\(?:text|mbox|textrm)\s?\{([^{}]*(?:\b(?:and|or)\b|[,;])[^{}]*)\}")
 _DOLLAR = re.compile(r"(?<!\\)\$(?=\s?\.?\d)")
 _TRANSPARENT = frozenset(
-    [r"\boxed", r"\fbox", r"\mathbf", r"\boldsymbol", r"\bm", r"\mathrm", r"\mathit", r"\mathsf"]
-    + [r"\vec", r"\rm", r"\bf", r"\operatorname", r"\displaystyle", r"\mathcal", r"\hbox", r"\mathop"]
+    "\\" + name
+    for name in _words("""boxed fbox mathbf boldsymbol bm mathrm mathit mathsf mathcal mathop hbox vec
+    rm bf operatorname displaystyle""")
 )
 
 
@@ -164,7 +172,8 @@ def tokenize(text: str, *, grouping: bool = True) -> list[Token]:
         kind, piece = match.lastgroup or "skip", match[0]
         at = match.end()
         if kind == "skip":
-            spaced = spaced or bool(piece.strip("$")) and not piece.startswith(("\\left", "\\right"))
+            silent = piece.startswith(("\\left", "\\right")) or not piece.strip("$")
+            spaced = spaced or not silent
             continue
         if kind == "grouped" and not grouping and "," in piece:
             whole = piece.partition(",")[0]
@@ -193,8 +202,9 @@ def _tokens_of(kind: str, piece: str, match: re.Match[str], spaced: bool) -> lis
         return _text_tokens(match["text"], start, spaced)
     if kind == "font":
         inside = match["font"].strip("~ ")
-        if len(inside) == 1 and inside.isalpha() or inside in FUNCTION_WORDS:
-            return [Token("word", inside, start, spaced)]
+        if inside in FUNCTION_WORDS or (len(inside) == 1 and inside.isalpha()):
+            # set upright it may be a unit, even where no space is left before it
+            return [Token("word", inside, start, spaced or piece.startswith(r"\mathrm"))]
         if inside.isdigit():
             return [Token("number", inside, start, spaced)]
         if not inside.isalpha():
@@ -221,10 +231,9 @@ def tokenize_inner(inside: str, start: int, spaced: bool) -> list[Token]:
 
 
 FUNCTION_WORDS = frozenset(
-    "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc asin acos atan"
-    " log ln lg exp sqrt gcd lcm max min mod floor ceil abs det cbrt arctanh arcsinh arccosh sgn"
-    .split()
-)  # fmt: skip
+    _words("""sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc asin
+    acos atan log ln lg exp sqrt cbrt gcd lcm max min mod floor ceil abs det sgn""")
+)
 _ALSO_UNITS = frozenset(["min", "sec", "max", "mod", "det", "abs"])
 MACRO_ALIASES = {
     r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\leq": r"\le",
@@ -237,6 +246,6 @@ MACRO_ALIASES = {
     r"\simeq": r"\approx", r"\infin": r"\infty", r"\overleftrightarrow": r"\overline",
     r"\overrightarrow": r"\overline", r"\union": r"\cup", r"\colon": ":", r"\Z": r"\integers",
     r"\R": r"\reals", r"\N": r"\naturals", r"\rightarrow": r"\to", r"\bmod": r"\mod",
-    r"\pounds": "£", r"\euro": "€", r"\tan^{-1}": r"\arctan", r"\lcm": "lcm", r"\smallsetminus": r"\setminus",
-    r"\longrightarrow": r"\to", r"\lcm": r"\lcm", r"\divides": "|",
+    r"\pounds": "£", r"\euro": "€", r"\smallsetminus": r"\setminus", r"\divides": "|",
+    r"\longrightarrow": r"\to",
 }  # fmt: skip

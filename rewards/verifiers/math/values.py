@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rewards.verifiers.math.algebra import Form, number_shown
 from rewards.verifiers.math.clock import Moment
+from rewards.verifiers.math.forms import Form, number_shown
 
 if TYPE_CHECKING:
     from rewards.verifiers.math.units import Unit
@@ -73,8 +73,8 @@ class Equation:
     sides: tuple[Form, Form]
     name: str = ""
     """What stands alone on the left: "y" in `y = 2x`, "f" in `f(x) = 2x`."""
-    argument: str = ""
-    """The "x" of `f(x)`."""
+    body: Form | None = None
+    """The right side of `f(x) = ...` with "#" for its argument."""
 
     def __str__(self) -> str:
         return f"{self.sides[0]} = {self.sides[1]}"
