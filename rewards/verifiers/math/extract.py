@@ -283,7 +283,7 @@ def _value_at(text: str, mark: re.Match[str]) -> _Found:
     window = text[start : start + MAX_CHARS + 1]
     if display := _DISPLAY.match(window):
         inner: str = display[display.lastindex or 0]
-        return _Found(start, start + display.end(), inner.strip().rstrip(".,"))
+        return _Found(start, start + display.end(), _TAIL.sub("", inner.strip()))
     if "\n" in mark[0] and (listed := _ITEMS.match(window)):
         items = [_bare(_ITEM.sub("", line, count=1)) for line in listed[0].split("\n") if line]
         return _Found(start, start + listed.end(), ", ".join(items))
@@ -294,6 +294,7 @@ def _value_at(text: str, mark: re.Match[str]) -> _Found:
 # ---- lines --------------------------------------------------------------------------------------
 
 _QUOTES = ' \t\r\n*_`"“”#'
+_TAIL = re.compile(r"(?<!\\)[.,]+\Z")
 _STARS = re.compile(r"(?<![\w)}])\*\*|\*\*(?![\w({\\])")  # bold, where it cannot be a power
 _FORMULA = re.compile(_MATH)
 _COPULA = re.compile(r".*\b(?:is|are|equals)\b[\s:*_]*+(.+)")
@@ -316,7 +317,7 @@ def _bare(text: str) -> str:
     text = _STARS.sub("", text).strip(_QUOTES)
     if formula := _FORMULA.fullmatch(text):
         inner: str = formula[formula.lastindex or 0]
-        return inner.strip().rstrip(".,")
+        return _TAIL.sub("", inner.strip())
     stated = _COPULA.fullmatch(text) if len(text) <= LINE_CHARS else None
     if stated and _is_value(stated[1]) and not _DENIAL.search(text):
         return _bare(stated[1])

@@ -15,8 +15,8 @@ MAX_CHARS = 4096
 MAX_TOKENS = 1500
 
 _words = str.split
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ", "0123456789-+n", strict=True))
-_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
+_SUPERSCRIPTS, _SUBSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ", "₀₁₂₃₄₅₆₇₈₉"
+_LEVEL = str.maketrans(_SUPERSCRIPTS + _SUBSCRIPTS, "0123456789-+n" + "0123456789")
 _NAMES = {
     "×": "times", "·": "cdot", "⋅": "cdot", "∙": "cdot", "•": "cdot", "÷": "div", "±": "pm",
     "∓": "mp", "≈": "approx", "≤": "le", "≥": "ge", "⩽": "le", "⩾": "ge", "≠": "neq", "∈": "in",
@@ -35,8 +35,6 @@ _UNICODE = str.maketrans(
         **dict.fromkeys("\u00a0\u2009\u202f\u2003\u2002\u200a\u3000", " "),
         **dict.fromkeys("\u200b\u2060\ufeff\u00ad\u2061\u2062\u2063", ""),
         **{sign: rf"\{name} " for sign, name in _NAMES.items()},
-        **{sign: f"^{{{to}}}" for sign, to in _SUPERSCRIPTS.items()},
-        **{sign: f"_{{{to}}}" for sign, to in _SUBSCRIPTS.items()},
         "°": r"^\circ ",
         **{chr(0x2460 + n): f" {n + 1}, " for n in range(20)},  # ① and on: the choices of a list
         "½": r" \frac{1}{2}",
@@ -56,8 +54,7 @@ _UNICODE = str.maketrans(
         "＝": "=",
     }
 )
-_RAISED_RUN = re.compile(r"\}\^\{(?=[\d+n-]\})")
-_LOWERED_RUN = re.compile(r"\}_\{(?=\d\})")
+_RAISED, _LOWERED = re.compile(f"[{_SUPERSCRIPTS}]+"), re.compile(f"[{_SUBSCRIPTS}]+")
 
 
 class Token(NamedTuple):
@@ -73,8 +70,9 @@ class Token(NamedTuple):
 def plain(text: str) -> str:
     """Remove what carries no meaning: math fences, emphasis, outer spaces and a final full stop."""
     if not text.isascii():
+        text = _RAISED.sub(lambda run: "^{" + run[0].translate(_LEVEL) + "}", text)
+        text = _LOWERED.sub(lambda run: "_{" + run[0].translate(_LEVEL) + "}", text)
         text = text.translate(_UNICODE)
-        text = _LOWERED_RUN.sub("", _RAISED_RUN.sub("", text))
         text = unicodedata.normalize("NFKC", text)
     for _ in range(8):  # fences within fences; a limit keeps this linear
         before = text
