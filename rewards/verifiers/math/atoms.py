@@ -22,6 +22,7 @@ from rewards.verifiers.math.vocabulary import (
     ALL_CLOSERS,
     APPLIED,
     CLOSERS,
+    EMPTY,
     FUNCTIONS,
     NAMED_VALUES,
     RELATIONS,
@@ -160,6 +161,8 @@ class Atoms(Macros):
             return self._function(name)
         if token.text in CLOSERS:
             return self._bracketed(token.text)
+        if name in ("text", "mbox", "mathrm"):
+            raise Unreadable("a macro without its argument")
         if name in SETS:
             return Symbol("\\" + name)
         if token.text in APPLIED and self.next.text == "(" and not self.next.spaced:
@@ -205,7 +208,7 @@ class Atoms(Macros):
         return term
 
     def _bracketed_inside(self, left: str) -> Term:
-        if self.next.text in CLOSERS[left]:
+        if self.next.text == EMPTY.get(left):
             right = self._take().text
             return Group(_side(left), _side(right), ())
         self._bars = int(left == r"\{")  # "|" and ":" separate the element from its condition

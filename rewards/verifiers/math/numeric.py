@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,8 @@ NOISE = 45
 """Digits, of the largest term of a sum, below which a result may be rounding alone."""
 MAX_MAGNITUDE_BITS = 64
 """Of an argument whose exponential is still taken."""
+MAX_ARGUMENT = 10_000
+"""Of a factorial or a floor at one of the points."""
 POINTS = 3
 """Where unknowns are tried: within (0, 1), within (1, 3), and at negative numbers."""
 
@@ -144,11 +147,23 @@ class Digits:
             return mp.mpc(mp.asin(inside) if name == "arcsin" else mp.atan(inside))
         if name in _NO_DIGITS:
             raise NoDigits(f"no digits for {name}")
+        if name in _REAL:
+            inside = [self.form(part) for part in atom.payload]
+            if any(x.imag or abs(x) > MAX_ARGUMENT for x in inside):
+                raise NoDigits(f"no digits for {name} of such a number")
+            return mp.mpc(_REAL[name](mp, *(x.real for x in inside)))
         return mp.mpc(self._value_of(atom.key))
 
 
 _words = str.split
-_NO_DIGITS = frozenset(_words("sum prod int lim floor ceil mod gcd lcm max min sgn factorial"))
+_NO_DIGITS = frozenset(_words("sum prod int lim mod gcd lcm sgn"))
+_REAL: dict[str, Callable[..., Any]] = {
+    "factorial": lambda mp, x: mp.gamma(x + 1),
+    "floor": lambda mp, x: mp.floor(x),
+    "ceil": lambda mp, x: mp.ceil(x),
+    "max": lambda _, *xs: max(xs),
+    "min": lambda _, *xs: min(xs),
+}
 
 
 def nonzero(poly: Polynomial, *, unknowns: bool, imaginary: bool) -> bool:

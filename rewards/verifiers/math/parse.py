@@ -273,6 +273,8 @@ class _Parser(Atoms):
         if token.kind == "sign":
             if token.text == "|":
                 return not self._bars
+            if token.text == "[" and self._peek().text in ("", r"\cup", r"\cap", ",", ")", "]"):
+                return False  # the end of ]0, 1[
             return token.text in ("(", "[", "{", r"\{", r"\$", "£", "€") or token.text == r"\|"
         return False
 

@@ -13,7 +13,7 @@ from rewards.verifiers.math.terms import (
     TooLarge,
     Unreadable,
 )
-from rewards.verifiers.math.tokens import MAX_CHARS, plain
+from rewards.verifiers.math.tokens import FUNCTION_WORDS, MAX_CHARS, plain
 from rewards.verifiers.math.values import (
     EMPTY,
     Listing,
@@ -36,6 +36,7 @@ _FOR_ALL = re.compile(
     r",?\s*(?:\\text\s*\{\s*)?\b(?:for (?:all|any|every|each|some)|where)\b.*$", re.DOTALL
 )
 _LABELLED = re.compile(r"([A-Za-z][A-Za-z ]*[A-Za-z](?: ?\d{1,2})?)\s*[:=]\s*(.+)", re.DOTALL)
+_WORD = re.compile(r"(?i)\b(?=[a-z]*[aeiou])[a-z]{3,}")
 _DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(\d+)(?![\d,.])")
 _NO_DECIMAL = re.compile(r"[(\[{]|\b(?:and|or)\b")
 _INTEGER_CLAUSE = re.compile(
@@ -61,6 +62,8 @@ def read(text: str) -> Reading:
         return reading
     words = _words(bare)
     reading.values += _as_words(bare, words)
+    if len(bare) > 2 and bare.isalpha() and reading.values:
+        return reading  # "abc" is a word: as a product it would be "cba"
     try:
         reading.values += _as_mathematics(bare)
     except TooLarge as error:
@@ -133,23 +136,27 @@ def _as_mathematics(bare: str) -> list[Value]:
                         break
             except Unreadable as problem:
                 error = problem
+    found += _labelled(bare)
     if not found and error:
-        return _loosened(bare, error)
+        raise error
     return found
 
 
-def _loosened(bare: str, error: Unreadable) -> list[Value]:
-    """Read a text without the labels of its values.
-
-    Raises:
-        Unreadable: The given error, if that does not help.
-    """
-    pieces = [piece for piece in _AND.split(_words(bare)) if piece.strip()]
-    labelled = [_LABELLED.fullmatch(piece.strip()) for piece in pieces]
-    if not pieces or len(pieces) > 20 or not all(labelled):
-        raise error
-    values = [_as_mathematics(match[2])[0] for match in labelled if match]
-    names = tuple(match[1].casefold() for match in labelled if match)
+def _labelled(bare: str) -> list[Value]:
+    """Read "Ann: 14, Bob: 7" or "Area = 24", values with words for labels."""
+    if ":" not in bare and "=" not in bare:
+        return []
+    pieces = [piece.strip() for piece in _AND.split(_words(bare)) if piece.strip()]
+    labelled = [match for piece in pieces if (match := _LABELLED.fullmatch(piece))]
+    if len(labelled) < len(pieces) or not 0 < len(pieces) <= 20:
+        return []
+    if any(not _WORD.search(m[1]) or FUNCTION_WORDS & set(m[1].split()) for m in labelled):
+        return []
+    try:
+        values = [_as_mathematics(match[2])[0] for match in labelled]
+    except Unreadable:
+        return []
+    names = tuple(match[1].casefold() for match in labelled)
     return values if len(values) == 1 else [Listing(tuple(values), names=names)]
 
 

@@ -92,7 +92,7 @@ class Relations(Scalars):
         start = 1 if name else 0
         values = [self._plain_scalar(side) for side in term.sides[start:]]
         self._must_agree(values)
-        if len(term.sides) == 2:
+        if len(term.sides) == 2 and any(v.form.symbols() for v in values):
             return Equation((values[0].form, values[1].form))
         if name:
             best = values[0] if values[-1].unit is None and values[0].unit else values[-1]

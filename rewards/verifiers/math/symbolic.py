@@ -83,7 +83,7 @@ def _power(atom: Atom, exponent: Fraction) -> Any:
         case "oo":
             return sympy.oo**power
         case "U":
-            return sympy.exp(sympy.I * sympy.pi * power)
+            return sympy.cos(sympy.pi * power) + sympy.I * sympy.sin(sympy.pi * power)
         case "x":
             return sympy.Symbol(atom.key, real=True) ** power
         case "E":

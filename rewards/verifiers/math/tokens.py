@@ -103,7 +103,8 @@ _TOKEN = re.compile(
     (?P<skip>(?:\s|~|\\[,;:!\s]|\\q?quad(?![A-Za-z])|\$|\\[()\[\]]
       |\\(?:left|right|displaystyle|textstyle|limits|nolimits|[bB]igg?[lrm]?|mathstrut)(?![A-Za-z])\.?
       )+)
-  | (?P<base>\d[0-9A-Z]*\s?_\s?(?:\{{\s*\d+\s*\}}|\d+))
+  | (?P<base>(?:\d[0-9A-Z]*|(?<![A-Za-z])[0-9A-F]{{2,}}(?=\s?_\s?\{{?\s?16))
+      \s?_\s?(?:\{{\s*\d+\s*\}}|\d+))
   | (?P<grouped>(?<![\d.,])\d{{1,3}}(?:{_GAP}\d{{3}})+(?![\d,]?\d)(?:\.\d+)?)
   | (?P<number>{_NUMBER})
   | \\(?:text|mbox|textrm|textbf|textit|textsf|textnormal|hbox)\s?\{{(?P<text>[^{{}}]*)\}}
@@ -125,7 +126,8 @@ _REWRITES = [
         # what is no word is mathematics wherever it stands: \text{17}, \text{,}, 3\text{e-}5
         (_MACRO + r"\{([^A-Za-z{}]*|[^a-z{}]*\d[^a-z{}]*|(?<=\d.....\{)[eE]-?)\}", r"\1"),
         (
-            rf"(?<=\d)\s?(?:\^\s?\{{?\s?)?(?:{_MACRO}\{{)?(?<![a-z])(?:st|nd|rd|th)(?![A-Za-z])\}}{{0,2}}",
+            rf"(?<=\d)\s?(?:\^\s?\{{?\s?)?(?:{_MACRO}\{{)?(?<![a-z])"
+            r"(?:st|nd|rd|th)(?![A-Za-z])\}{0,2}",
             "",
         ),
         (r"(?<=\d)\{,\}(?=(?:\d{1,2}|\d{4,})(?!\d))", "."),
@@ -136,8 +138,8 @@ _JOINING_TEXT = re.compile(r"\\(?:text|mbox|textrm)\s?\{([^{}]*(?:\b(?:and|or)\b
 _DOLLAR = re.compile(r"(?<!\\)\$(?=\s?\.?\d)")
 _TRANSPARENT = frozenset(
     "\\" + name
-    for name in _words("""boxed fbox mathbf boldsymbol bm mathrm mathit mathsf mathcal mathop hbox vec
-    rm bf operatorname displaystyle""")
+    for name in _words("""boxed fbox mathbf boldsymbol bm mathrm mathit mathsf mathcal mathop hbox
+    vec rm bf operatorname displaystyle""")
 )
 
 
@@ -178,8 +180,8 @@ def tokenize(text: str, *, grouping: bool = True) -> list[Token]:
             at = match.start() + len(whole)
             kind, piece = "number", whole
         if kind == "base" and not _valid_base(piece):
-            piece = re.match(r"\d+", piece)[0]  # type: ignore[index]
-            kind, at = "number", match.start() + len(piece)
+            piece = re.match(r"\d+|[A-Z]+", piece)[0]  # type: ignore[index]
+            kind, at = "number" if piece.isdigit() else "word", match.start() + len(piece)
         tokens += _tokens_of(kind, piece, match, spaced)
         spaced = False
     tokens.append(Token("end", "", len(text), spaced))

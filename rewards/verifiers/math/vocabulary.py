@@ -25,6 +25,7 @@ CLOSERS = {
     r"\lceil": frozenset([r"\rceil"]),
     "<": frozenset([">"]),
 }
+EMPTY = {"(": ")", "[": "]", r"\{": r"\}", "{": "}", r"\langle": r"\rangle"}
 ALL_CLOSERS = frozenset([")", "]", "}", r"\}", r"\rangle", r"\rfloor", r"\rceil", "", "&", r"\\"])
 FUNCTIONS = frozenset("\\" + word for word in FUNCTION_WORDS) | {r"\gcd", r"\arg", r"\Re", r"\Im"}
 SAME_FUNCTION = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
