@@ -252,7 +252,15 @@ def test_what_only_looks_like_the_gold_is_rejected(gold: str, answer: str) -> No
     assert verdict(gold, answer) == 0.0
 
 
-ASYMMETRIC = {"rounding", "units", "percent", "times and dates", "choices", "numbers", "roots and pi"}
+ASYMMETRIC = {
+    "rounding",
+    "units",
+    "percent",
+    "times and dates",
+    "choices",
+    "numbers",
+    "roots and pi",
+}
 """The policies for rounding, omitted units and the like forgive the answer alone."""
 
 

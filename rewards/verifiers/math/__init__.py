@@ -110,7 +110,7 @@ class MathSpec(Spec):
                 )
 
 
-@verifier(name="math", spec=MathSpec, runs="thread")
+@verifier(name="math", spec=MathSpec, runs="thread", timeout_s=TIMEOUT_S)
 def math(completion: Completion, spec: MathSpec) -> Score:
     """Extract the final answer and compare it with the gold answer."""
     if completion.reasoning_open:

@@ -276,30 +276,43 @@ class Algebra:
         if not whole and exponent.denominator % 2 and rest[max(rest, key=order)] < 0:
             content, rest = -content, _scaled(rest, Fraction(-1))
         outer = self._term_power(content, common, exponent)
-        inner = Form(rest, ONE)
-        root = self._term(Fraction(1), {Atom("P", str(inner), inner): _tidy(exponent)})
-        return self.multiply(outer, Form(root, ONE))
+        return self.multiply(outer, self._root_of(rest, exponent))
 
     def _term_power(self, coefficient: Fraction, mono: Monomial, exponent: Fraction) -> Form:
+        if exponent.denominator == 1:
+            return self._whole_term_power(coefficient, mono, int(exponent))
+        if any(map(_turns, mono)):
+            return self._root_of({mono: coefficient}, exponent)
         powers: dict[Atom, Exponent] = {}
         for atom, e in mono:
-            target = _nonnegative(atom, e, exponent)
-            powers[target] = powers.get(target, 0) + e * exponent
-        if exponent.denominator == 1:
-            n = int(exponent)
-            size = coefficient.numerator.bit_length() + coefficient.denominator.bit_length()
-            if abs(coefficient) == 1 or size * n <= MAX_BITS:
-                return Form(self._term(coefficient**n, powers), ONE)
-        sign = Fraction(1)
-        if coefficient < 0:
-            if exponent.denominator % 2:
-                sign = Fraction(-1 if exponent.numerator % 2 else 1)
-            else:
-                powers[UNITY] = powers.get(UNITY, 0) + exponent
-        for prime, count in factors(abs(coefficient)):
-            integer = Atom("n", str(prime), prime)
+            if atom != UNITY:
+                target = _nonnegative(atom, e, exponent)
+                powers[target] = powers.get(target, 0) + e * exponent
+        phase = _phase(coefficient, mono)
+        if phase == 1 and exponent.denominator % 2:
+            phase = Fraction(0 if exponent.numerator % 2 == 0 else 1) / exponent
+        powers[UNITY] = phase * exponent
+        self._split(abs(coefficient), exponent, powers)
+        return Form(self._term(Fraction(1), powers), ONE)
+
+    def _whole_term_power(self, coefficient: Fraction, mono: Monomial, n: int) -> Form:
+        powers: dict[Atom, Exponent] = {atom: e * n for atom, e in mono}
+        size = coefficient.numerator.bit_length() + coefficient.denominator.bit_length()
+        if abs(coefficient) == 1 or size * n <= MAX_BITS:
+            return Form(self._term(coefficient**n, powers), ONE)
+        self._split(abs(coefficient), Fraction(n), powers)
+        return Form(self._term(Fraction(-1 if coefficient < 0 and n % 2 else 1), powers), ONE)
+
+    def _split(self, value: Fraction, exponent: Fraction, powers: dict[Atom, Exponent]) -> None:
+        for prime, count in factors(value):
+            integer = _prime(prime)
             powers[integer] = powers.get(integer, 0) + count * exponent
-        return Form(self._term(sign, powers), ONE)
+
+    def _root_of(self, poly: Polynomial, exponent: Fraction) -> Form:
+        """Return a root that is not taken, as an atom."""
+        inner = Form(poly, ONE)
+        atom = Atom("P", str(inner), inner)
+        return Form(self._term(Fraction(1), {atom: _tidy(exponent)}), ONE)
 
     # ---- exponentials and logarithms ---------------------------------------------------------
 
@@ -327,28 +340,20 @@ class Algebra:
             raise Undefined("it takes the logarithm of zero")
         if a.den != ONE:
             return self.subtract(self.ln(Form(a.num, ONE)), self.ln(Form(a.den, ONE)))
-        total: Polynomial = {}
         content, common, rest = _primitive(a.num)
-        if len(a.num) == 1 and (constant := next(iter(rest.values()))) < 0:
-            content, rest = content * -constant, ONE
-            total = self._plus(total, {((UNITY, HALF), (PI, 1)): Fraction(1)})
-        for prime, count in factors(content):
-            integer = Atom("n", str(prime), prime)
-            total = self._plus(total, {((_ln_atom(integer), 1),): Fraction(count)})
+        total: Polynomial = {((_ln_atom(_prime(p)), 1),): Fraction(n) for p, n in factors(content)}
         for atom, exponent in common:
-            total = self._plus(total, self._ln_of(atom, Fraction(exponent)))
-        if len(rest) > 1:
+            real = atom.kind == "E" and not isinstance(atom.payload, Form)
+            inside = atom.payload if real else ((_ln_atom(atom), 1),)
+            total = self._plus(total, {inside: Fraction(exponent)})
+        if len(rest) > 1 or any(map(_turns, next(iter(rest)))):
             inner = Form(rest, ONE)
-            root = Atom("P", str(inner), inner)
-            total = self._plus(total, {((_ln_atom(root), 1),): Fraction(1)})
+            total = self._plus(total, {((_ln_atom(Atom("P", str(inner), inner)), 1),): Fraction(1)})
+        else:
+            ((mono, coefficient),) = rest.items()
+            if phase := _phase(coefficient, mono):
+                total = self._plus(total, _sorted({((UNITY, HALF), (PI, 1)): phase}))
         return Form(_sorted(total), ONE)
-
-    def _ln_of(self, atom: Atom, exponent: Fraction) -> Polynomial:
-        if atom.kind == "E" and not isinstance(atom.payload, Form):
-            return {atom.payload: exponent}
-        if atom.kind == "U":
-            return _sorted({((UNITY, HALF), (PI, 1)): exponent})
-        return {((_ln_atom(atom), 1),): exponent}
 
 
 def _tidy(exponent: Exponent) -> Exponent:
@@ -403,13 +408,33 @@ def _primitive(poly: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
     for mono in poly:
         here = dict(mono)
         common = {a: min(e, here[a]) for a, e in common.items() if a in here}
-    common = {a: e for a, e in common.items() if a.kind != "U" or len(poly) == 1}
+    common = {a: e for a, e in common.items() if a.kind != "U" and not _turns((a, e))}
     shared = tuple(sorted(common.items(), key=lambda pair: pair[0]))
     rest: Polynomial = {}
     for mono, value in poly.items():
         left = [(a, _tidy(e - common.get(a, 0))) for a, e in mono]
         rest[tuple((a, e) for a, e in left if e)] = value / content
     return content, shared, rest
+
+
+def _turns(power: tuple[Atom, Exponent]) -> bool:
+    """Whether an atom turns around zero as its unknowns grow, so that its roots are not unique."""
+    atom, _ = power
+    if atom.kind != "E":
+        return False
+    inside = atom.payload
+    atoms = inside.atoms() if isinstance(inside, Form) else {a for a, _ in inside}
+    return UNITY in atoms
+
+
+def _phase(coefficient: Fraction, mono: Monomial) -> Fraction:
+    """Return the argument of a product of positive atoms and roots of unity, over pi, in (-1, 1]."""
+    turned = (Fraction(dict(mono).get(UNITY, 0)) + (coefficient < 0)) % 2
+    return turned if turned <= 1 else turned - 2
+
+
+def _prime(number: int) -> Atom:
+    return Atom("n", str(number), number)
 
 
 def _exponential(mono: Monomial) -> Atom:

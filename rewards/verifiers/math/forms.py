@@ -21,6 +21,9 @@ class Atom:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[type[Atom], tuple[str, str, Any]]:
+        return Atom, (self.kind, self.key, self.payload)  # hashes differ between processes
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Atom) and (self.kind, self.key) == (other.kind, other.key)
 

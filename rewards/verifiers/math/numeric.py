@@ -100,6 +100,11 @@ class Digits:
         return base ** (mp.mpf(n) / d)
 
     def _atom(self, atom: Atom) -> Any:
+        value = self._value(atom)
+        # an imaginary part that is noise must not choose the branch of a root
+        return self._mp.mpc(value.real) if self.is_noise(value.imag, abs(value)) else value
+
+    def _value(self, atom: Atom) -> Any:
         mp = self._mp
         match atom.kind:
             case "n":

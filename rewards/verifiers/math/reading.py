@@ -37,7 +37,7 @@ _FOR_ALL = re.compile(
 )
 _LABELLED = re.compile(r"([A-Za-z][A-Za-z ]*[A-Za-z](?: ?\d{1,2})?)\s*[:=]\s*(.+)", re.DOTALL)
 _WORD = re.compile(r"(?i)\b(?=[a-z]*[aeiou])[a-z]{3,}")
-_DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(\d+)(?![\d,.])")
+_DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),((?!(?<!\b0,)\d{3}(?!\d))\d+)(?![\d,.])")
 _NO_DECIMAL = re.compile(r"[(\[{]|\b(?:and|or)\b")
 _INTEGER_CLAUSE = re.compile(
     r"(?:,|;|\\quad|\\text\s*\{|\()?\s*(?:(?:where|for|with)\s*)?(?:all|any|some|every|each)?\s*"

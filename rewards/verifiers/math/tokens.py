@@ -214,6 +214,7 @@ def _tokens_of(kind: str, piece: str, match: re.Match[str], spaced: bool) -> lis
         return []
     if kind == "macro":
         piece = MACRO_ALIASES.get(piece, piece)
+        kind = "macro" if piece.startswith("\\") else "sign"
     return [Token(kind, piece, start, spaced)]
 
 
