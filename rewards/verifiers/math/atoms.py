@@ -20,8 +20,10 @@ from rewards.verifiers.math.tokens import FUNCTION_WORDS, Token
 from rewards.verifiers.math.units import read_multiplier, read_unit
 from rewards.verifiers.math.vocabulary import (
     ALL_CLOSERS,
+    ALWAYS_APPLIED,
     APPLIED,
     CLOSERS,
+    CURRENCIES,
     EMPTY,
     FUNCTIONS,
     NAMED_VALUES,
@@ -100,8 +102,8 @@ class Atoms(Macros):
             return self._letters(token)
         if text == "C" and self.next.text == "(" and not self.next.spaced:
             return self._combinations()
-        if text in APPLIED and self.next.text == "(" and not self.next.spaced:
-            return self._application(text)
+        if text in APPLIED or text.isupper():
+            return self._applied(text)
         return self._named(text)
 
     def _combinations(self) -> Term:
@@ -161,12 +163,12 @@ class Atoms(Macros):
             return self._function(name)
         if token.text in CLOSERS:
             return self._bracketed(token.text)
-        if name in ("text", "mbox", "mathrm"):
+        if name in ("text", "mbox", "mathrm", "frac"):
             raise Unreadable("a macro without its argument")
         if name in SETS:
             return Symbol("\\" + name)
-        if token.text in APPLIED and self.next.text == "(" and not self.next.spaced:
-            return self._application(name)
+        if token.text in APPLIED:
+            return self._applied(name)
         if token.text in ALL_CLOSERS or token.text in RELATIONS or token.text in TIMES:
             raise Unreadable(f"{token.text} was not expected")
         return self._named("infty" if name == "infty" else name)
@@ -178,19 +180,23 @@ class Atoms(Macros):
             return self._absolute("|")
         if token.text == r"\|":
             return self._absolute(r"\|")
-        if token.text in (r"\$", "£", "€"):
-            unit = read_unit(token.text.lstrip("\\"))
-            value = self._currency_amount()
-            if unit is not None:
-                return Measured(value, unit)
+        if token.text in CURRENCIES:
+            return self._money(token.text.lstrip("\\"))
         raise Unreadable(f"{token.text!r:.20} was not expected")
 
-    def _currency_amount(self) -> Term:
+    def _money(self, sign: str) -> Term:
+        """Read the amount behind a currency sign, and what it is paid for."""
         if self.next.kind != "number" and self.next.text not in (r"\frac", "{", "-"):
             raise Unreadable("a currency sign without an amount")
-        value = self._factor()
-        times = self._multiplier()
-        return Apply("*", (value, Number(times))) if times is not None else value
+        amount = self._product()
+        unit = read_unit(sign)
+        if isinstance(amount, Measured) and unit is not None:
+            named_again = amount.unit.dimension == unit.dimension  # "$5 dollars"
+            unit = amount.unit if named_again else read_unit(f"{sign} {amount.unit.name}") or unit
+            amount = amount.value
+        if unit is None:
+            raise Unreadable(f"the currency {sign!r}")
+        return Measured(amount, unit)
 
     # ---- brackets ----------------------------------------------------------------------------
 
@@ -211,7 +217,7 @@ class Atoms(Macros):
         if self.next.text == EMPTY.get(left):
             right = self._take().text
             return Group(_side(left), _side(right), ())
-        self._bars = int(left == r"\{")  # "|" and ":" separate the element from its condition
+        self._bars = int(left in (r"\{", "{"))  # "|" and ":" separate element and condition
         inside = self.statements()
         self._bars = 0
         if left in (r"\{", "{") and self.next.text in ("|", r"\mid", ":"):
@@ -219,10 +225,8 @@ class Atoms(Macros):
             condition = self.statements()
             self._close(left)
             return Builder(inside, condition)
-        if left == "{" and self._accept(r"\choose"):
-            low = self.statements()
-            self._close(left)
-            return Apply("binom", (inside, low))
+        if left == "{" and self.next.text in (r"\choose", r"\over"):
+            inside = self._infix(inside)
         right = self._close(left)
         if left in (r"\lfloor", r"\lceil"):
             return Apply("floor" if left == r"\lfloor" else "ceil", (inside,))
@@ -269,7 +273,7 @@ class Atoms(Macros):
         argument = self._argument(name)
         name = SAME_FUNCTION.get(name, name)
         args = (
-            argument.items if isinstance(argument, Group) and argument.left == "(" else (argument,)
+            argument.items if isinstance(argument, Group) and argument.left in "({" else (argument,)
         )
         if name == "log" and base is not None:
             args = (*args, base)
@@ -285,9 +289,8 @@ class Atoms(Macros):
         return False
 
     def _argument(self, name: str) -> Term:
-        if self.next.text == "{" or (self.next.text == "(" and self.next.kind == "sign"):
-            argument = self._nested(self._atom)
-            return argument
+        if self.next.text in ("{", "(", r"\{") and self.next.kind == "sign":
+            return self._nested(self._atom)
         terms = [self._factor()]
         while self._continues_argument():
             terms.append(self._factor())
@@ -307,11 +310,23 @@ class Atoms(Macros):
             return token.text == "{"
         return self._starts_factor(token) and token.text not in TIMES
 
-    def _application(self, name: str) -> Term:
-        self._take()
-        argument = self._bracketed("(")
+    def _applied(self, name: str) -> Term:
+        """Read `f(x)`; whether `P(1 + r)` is a product is a matter of what the brackets hold."""
+        if self.next.text != "(" or (self.next.spaced and name not in ALWAYS_APPLIED):
+            return self._named(name)
+        start = self._at
+        argument = self._bracketed(self._take().text)
         args = argument.items if isinstance(argument, Group) else (argument,)
-        return Apply("call " + name, args)
+        lone = all(isinstance(a, Symbol | Number) for a in args)
+        if name in ALWAYS_APPLIED or (name in APPLIED and lone) or _is_value_of(name, args):
+            return Apply("call " + name, args)
+        self._at = start
+        return self._named(name)
+
+
+def _is_value_of(name: str, args: tuple[Term, ...]) -> bool:
+    """Whether something like `T(8)` is a value of a function: a capital, and one number."""
+    return name.isupper() and len(args) == 1 and isinstance(args[0], Number)
 
 
 def _side(bracket: str) -> str:

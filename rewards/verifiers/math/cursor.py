@@ -8,6 +8,7 @@ from collections.abc import Callable
 from rewards.verifiers.math.terms import Term, TooLarge, Unreadable
 from rewards.verifiers.math.tokens import MAX_TOKENS, Token
 from rewards.verifiers.math.units import Unit
+from rewards.verifiers.math.vocabulary import is_known
 
 MAX_NESTING = 40
 """Of brackets, arguments and exponents."""
@@ -58,9 +59,18 @@ class Cursor(ABC):
         """Return the error that tells where reading ended."""
         return Unreadable(f"{text!r:.20} was not expected" if text else "it breaks off")
 
+    def _cut_word(self) -> None:
+        """Leave one letter of a run of them, where TeX would take no more: in `2^nn!`."""
+        token = self.next
+        if token.kind == "word" and len(token.text) > 1 and not is_known(token.text):
+            rest = token._replace(text=token.text[1:], start=token.start + 1, spaced=False)
+            self._tokens[self._at : self._at + 1] = [token._replace(text=token.text[0]), rest]
+
     def _subscript(self) -> str:
         if self.next.text == "{":
             return self._braced_text()
+        if "\\" in self._text or len(self.next.text) < 3:
+            self._cut_word()
         return self._take().text.lstrip("\\")
 
     def _braced_text(self) -> str:

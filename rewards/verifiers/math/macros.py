@@ -12,42 +12,60 @@ from rewards.verifiers.math.terms import Apply, Group, Matrix, Number, Symbol, T
 _BLACKBOARD = {"R": "reals", "Z": "integers", "N": "naturals", "Q": "rationals", "C": "complexes"}
 
 
+_ORDER = r"(?:\^\s*\{?\s*(?P<%s>\d)\s*\}?\s*)?"
+_DERIVATIVE = re.compile(
+    rf"\{{\s*d\s*{_ORDER % 'order'}(?P<name>\\?[A-Za-z]+(?:_\{{?\w+\}}?)?)\s*\}}\s*"
+    rf"\{{\s*d\s*\\?[A-Za-z]\s*{_ORDER % 'order2'}\}}"
+)
+
+
 class Macros(Cursor):
     """Reads what follows a macro."""
 
-    def _group(self) -> Term:
-        """Read a braced argument, or the single token that TeX would take for one."""
+    def _group(self, *, single: bool = False) -> Term:
+        r"""Read a braced argument, or what stands for one.
+
+        Args:
+            single: Whether it is one digit, as in `\frac12`; nobody means that by `\sqrt10`.
+        """
         if self._accept("{"):
             inside = self._nested(self.statements)
+            if self.next.text in (r"\choose", r"\over"):
+                inside = self._infix(inside)
             self._expect("}")
             return inside
-        if self.next.kind == "number" and len(self.next.text) > 1 and self.next.text.isdigit():
-            digit, rest = self.next.text[0], self.next.text[1:]
-            self._tokens[self._at] = self.next._replace(text=rest, spaced=False)
-            return Number(Fraction(int(digit)))
+        token = self.next
+        if single and token.kind == "number" and len(token.text) > 1 and token.text.isdigit():
+            self._tokens[self._at] = token._replace(text=token.text[1:], spaced=False)
+            return Number(Fraction(int(token.text[0])))
+        self._cut_word()
         return self._nested(self._atom)
+
+    def _infix(self, top: Term) -> Term:
+        r"""Read the rest of `{a \over b}` or `{n \choose k}`."""
+        head = "/" if self._take().text == r"\over" else "binom"
+        return Apply(head, (top, self.statements()))
 
     def _frac(self) -> Term:
         start = self._at
         if derivative := self._derivative(start):
             return derivative
-        top = self._nested(self._group)
-        low = self._nested(self._group)
+        top = self._nested(lambda: self._group(single=True))
+        low = self._nested(lambda: self._group(single=True))
         return Apply("/", (top, low))
 
     def _derivative(self, start: int) -> Term | None:
-        r"""Read `\frac{dy}{dx}` and its kin as one symbol."""
-        if self.next.text != "{":
+        r"""Read `\frac{dy}{dx}` and `\frac{d^2 y}{dx^2}` as what `y'` and `y''` are."""
+        match = _DERIVATIVE.match(self._text, self.next.start)
+        if match is None or match["order"] != match["order2"]:
             return None
-        first = self._peek().text
-        if not (first == r"\partial" or re.fullmatch(r"d[A-Za-z]?", first)):
-            return None
-        top = self._braced_text()
-        if self.next.text != "{" or not re.fullmatch(r"\{?(?:d|\\partial).*", self._peek().text):
+        while self._tokens[self._at].start < match.end() and self.next.kind != "end":
+            self._at += 1
+        order = int(match["order"] or 1)
+        if order > 9:
             self._at = start
             return None
-        low = self._braced_text()
-        return Symbol(f"{top}/{low}")
+        return Symbol(_squeezed(match["name"]) + "'" * order)
 
     def _sqrt(self) -> Term:
         degree: Term | None = None
@@ -58,14 +76,16 @@ class Macros(Cursor):
         return Apply("sqrt", (radicand,) if degree is None else (radicand, degree))
 
     def _binom(self) -> Term:
-        return Apply("binom", (self._nested(self._group), self._nested(self._group)))
+        top = self._nested(lambda: self._group(single=True))
+        return Apply("binom", (top, self._nested(lambda: self._group(single=True))))
 
     def _overline(self) -> Term:
         return Symbol(f"overline {self._braced_text()}")
 
-    def _accent(self) -> Term:
-        inner = self._braced_text()
-        return self._named(f"dot {inner}")
+    def _accent(self, order: int) -> Term:
+        r"""Read `\dot{x}` as `x'`."""
+        inner = self._named(self._braced_text())
+        return Symbol(f"{inner.name}{chr(39) * order}") if isinstance(inner, Symbol) else inner
 
     def _angle(self) -> Term:
         name = self._take().text
@@ -120,11 +140,16 @@ class Macros(Cursor):
                 raise Unreadable(f"{self.next.text!r:.20} in a matrix")
         if row:
             rows.append(tuple(row))
-        if style in ("cases", "aligned", "align", "align*", "gathered"):
-            return Group("", "", tuple(cell for r in rows for cell in r), "and")
+        if style == "cases" and rows:
+            cells = tuple(r[0] if len(r) == 1 else Group("(", ")", r) for r in rows)
+            return Group("", "", cells, "and")
         if not rows or len({len(r) for r in rows}) != 1:
             raise Unreadable("a matrix with rows of different lengths")
         return Matrix(tuple(rows), style.rstrip("*"))
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[\\{}\s]", "", name)
 
 
 SPECIAL: dict[str, Callable[[Macros], Term]] = {
@@ -134,8 +159,8 @@ SPECIAL: dict[str, Callable[[Macros], Term]] = {
     "overline": Macros._overline,
     "bar": Macros._overline,
     "hat": Macros._overline,
-    "dot": Macros._accent,
-    "ddot": Macros._accent,
+    "dot": lambda p: p._accent(1),
+    "ddot": lambda p: p._accent(2),
     "angle": Macros._angle,
     "triangle": Macros._angle,
     "mathbb": Macros._blackboard,

@@ -15,6 +15,7 @@ import re
 from fractions import Fraction
 
 from rewards.verifiers.math.atoms import Atoms, based
+from rewards.verifiers.math.dialects import rewritten
 from rewards.verifiers.math.terms import (
     Apply,
     Group,
@@ -25,12 +26,13 @@ from rewards.verifiers.math.terms import (
     Term,
     Unreadable,
 )
-from rewards.verifiers.math.tokens import FUNCTION_WORDS, Token, rewritten, tokenize
+from rewards.verifiers.math.tokens import FUNCTION_WORDS, Token, tokenize
 from rewards.verifiers.math.units import Unit, read_unit
 from rewards.verifiers.math.vocabulary import (
     ALL_CLOSERS,
     AND,
     CLAUSES,
+    CURRENCIES,
     NAMED_VALUES,
     OR,
     OVER,
@@ -39,10 +41,13 @@ from rewards.verifiers.math.vocabulary import (
     SET_OPERATIONS,
     SUMS,
     TIMES,
+    UNIT_SIGNS,
 )
 from rewards.verifiers.math.words import read_number_words
 
-_SPACES = re.compile(r"\\[,;:! ]|\\q?quad(?![A-Za-z])|~|(?<!\\)\$|\s")
+_SPACES = re.compile(r"\\[,;:! ]|\\rm(?![a-z])|\\q?quad(?![A-Za-z])|~|(?<!\\)\$|\s")
+
+_MOD = frozenset([r"\mod", "mod"])
 
 
 def parse(text: str, *, grouping: bool = True, letter_units: bool = True) -> Term:
@@ -113,21 +118,29 @@ class _Parser(Atoms):
         sides, operators = [], []
         if self._relation_sign():  # "> 12", "\approx 12", "\neq 5", "= 42"
             operator = self._take_relation()
+            if operator == "mod":
+                raise Unreadable("a congruence without its left side")
             return Relation((operator,), (Symbol(""), self._set_expression()))
         sides.append(self._set_expression())
         while self._relation_sign():
             operators.append(self._take_relation())
             sides.append(self._set_expression())
-        if operators == ["mod"]:
-            operators.append("mod")
+        if operators == ["mod"] or (not operators and self._at_modulus()):
+            sides = sides if operators else [Symbol(""), *sides]
+            operators = ["mod", "mod"]
             sides.append(self._modulus())
         return Relation(tuple(operators), tuple(sides)) if operators else sides[0]
+
+    def _at_modulus(self) -> bool:
+        return self.next.text == r"\pmod" or (
+            self.next.text == "(" and self._peek().text.strip() in _MOD
+        )
 
     def _modulus(self) -> Term:
         if self._accept(r"\pmod"):
             return self._nested(self._group)
         bracket = self._accept("(")
-        if not self._accept(r"\mod", "mod"):
+        if self._take().text.strip() not in _MOD:
             raise Unreadable("a congruence without a modulus")
         modulus = self._factor()
         if bracket:
@@ -260,7 +273,7 @@ class _Parser(Atoms):
         if token.kind in ("number", "base"):
             return True
         if token.kind == "word":
-            return token.text not in AND and token.text not in OR and token.text != "U"
+            return token.text not in AND | OR | _MOD and token.text != "U"
         if token.kind == "macro":
             return not (
                 token.text in RELATIONS
@@ -273,9 +286,11 @@ class _Parser(Atoms):
         if token.kind == "sign":
             if token.text == "|":
                 return not self._bars
+            if token.text == "(" and self._peek().text.strip() in _MOD:
+                return False
             if token.text == "[" and self._peek().text in ("", r"\cup", r"\cap", ",", ")", "]"):
                 return False  # the end of ]0, 1[
-            return token.text in ("(", "[", "{", r"\{", r"\$", "£", "€") or token.text == r"\|"
+            return token.text in ("(", "[", "{", r"\{", r"\|", *CURRENCIES)
         return False
 
     def _factor(self) -> Term:
@@ -306,6 +321,7 @@ class _Parser(Atoms):
     def _exponent(self) -> Term:
         if self.next.text == "{":
             return self._group()
+        self._cut_word()
         signs = 0
         while self.next.text in ("-", "+"):
             signs += self._take().text == "-"
@@ -365,7 +381,11 @@ class _Parser(Atoms):
             return self._is_degree(token)
         if token.text == "{":
             return self._peek().kind == "word"
-        return token.text in ("%", r"\%", r"\circ", r"\AA", r"\mu", "'", '"', r"\$", "£", "€", "¢")
+        if token.text == r"\frac":
+            return self._peek(2).kind == "text"
+        if token.text == r"\Omega":
+            return self._letter_units
+        return token.text in UNIT_SIGNS
 
     def _unit_ends(self) -> list[int]:
         """Return where a unit may end: before the next separator, or number that is no exponent."""
@@ -386,8 +406,9 @@ class _Parser(Atoms):
                 ends.append(at)
             raised = token.text in ("^", "-") or (raised and token.text == "{")
             at += 1
+        last = len(self._tokens) - 1
         if self.next.text == "^":  # "180^\circ n"
-            ends.append(self._at + (4 if self._peek().text == "{" else 2))
+            ends.append(min(self._at + (4 if self._peek().text == "{" else 2), last))
         elif len(ends) > 1 or self.next.kind == "text":
             ends.append(self._at + 1)
         return ends

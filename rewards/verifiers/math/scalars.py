@@ -69,6 +69,11 @@ class Scalars(ABC):
         parts = [self._scalar(arg) for arg in args]
         units = [p.unit for p in parts if isinstance(p, Scalar) and p.unit is not None]
         first = units[0]
+        if all(u.dimension == (("angle", 1),) for u in units) and len(units) < len(parts):
+            return Scalar(self.evaluator.form(Apply("+", args)))
+        last = args[-1]
+        if len(units) == 1 and isinstance(last, Measured):  # 18 + 2 pi cm
+            return self._scalar(Measured(Apply("+", (*args[:-1], last.value)), last.unit))
         if len(units) < len(parts) or not all(comparable(first, u) for u in units):
             raise Unreadable("quantities of different units in one sum")
         total = rational(0)

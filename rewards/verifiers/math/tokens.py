@@ -70,8 +70,8 @@ class Token(NamedTuple):
 def plain(text: str) -> str:
     """Remove what carries no meaning: math fences, emphasis, outer spaces and a final full stop."""
     if not text.isascii():
-        text = _RAISED.sub(lambda run: "^{" + run[0].translate(_LEVEL) + "}", text)
-        text = _LOWERED.sub(lambda run: "_{" + run[0].translate(_LEVEL) + "}", text)
+        text = _RAISED.sub(lambda run: _script("^", run[0]), text)
+        text = _LOWERED.sub(lambda run: _script("_", run[0]), text)
         text = text.translate(_UNICODE)
         text = unicodedata.normalize("NFKC", text)
     for _ in range(8):  # fences within fences; a limit keeps this linear
@@ -85,6 +85,11 @@ def plain(text: str) -> str:
         if text == before:
             break
     return text
+
+
+def _script(sign: str, run: str) -> str:
+    plain_run = run.translate(_LEVEL)
+    return sign + (plain_run if len(run) == 1 else f"{{{plain_run}}}")
 
 
 _OUTER = re.compile(
@@ -105,7 +110,7 @@ _TOKEN = re.compile(
       )+)
   | (?P<base>(?:\d[0-9A-Z]*|(?<![A-Za-z])[0-9A-F]{{2,}}(?=\s?_\s?\{{?\s?16))
       \s?_\s?(?:\{{\s*\d+\s*\}}|\d+))
-  | (?P<grouped>(?<![\d.,])\d{{1,3}}(?:{_GAP}\d{{3}})+(?![\d,]?\d)(?:\.\d+)?)
+  | (?P<grouped>(?<![\d.])(?<!(?<!\\),)\d{{1,3}}(?:{_GAP}\d{{3}})+(?![\d,]?\d)(?:\.\d+)?)
   | (?P<number>{_NUMBER})
   | \\(?:text|mbox|textrm|textbf|textit|textsf|textnormal|hbox)\s?\{{(?P<text>[^{{}}]*)\}}
   | \\(?:mathrm|mathbf|mathit|mathsf|mathcal|operatorname\*?|boldsymbol|bm|rm|bf)
@@ -116,46 +121,11 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_MACRO = r"\\(?:text|mbox|mathrm|textrm|textbf|mathbf)\s?"
-_REWRITES = [
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        (r"^(?:\\text\s?\{\s*)?only\b\s*\}?", ""),
-        (r"\b(?:np|numpy|math|sp|sympy)\.(?=[a-z])", ""),
-        (r"\\(?:text)?color\s?\{[^{}]*\}", ""),
-        # what is no word is mathematics wherever it stands: \text{17}, \text{,}, 3\text{e-}5
-        (_MACRO + r"\{([^A-Za-z{}]*|[^a-z{}]*\d[^a-z{}]*|(?<=\d.....\{)[eE]-?)\}", r"\1"),
-        (
-            rf"(?<=\d)\s?(?:\^\s?\{{?\s?)?(?:{_MACRO}\{{)?(?<![a-z])"
-            r"(?:st|nd|rd|th)(?![A-Za-z])\}{0,2}",
-            "",
-        ),
-        (r"(?<=\d)\{,\}(?=(?:\d{1,2}|\d{4,})(?!\d))", "."),
-    )
-]
-_JOINT = re.compile(r"(\b(?:and|or)\b|[,;])")
-_JOINING_TEXT = re.compile(r"\\(?:text|mbox|textrm)\s?\{([^{}]*(?:\b(?:and|or)\b|[,;])[^{}]*)\}")
-_DOLLAR = re.compile(r"(?<!\\)\$(?=\s?\.?\d)")
 _TRANSPARENT = frozenset(
     "\\" + name
     for name in _words("""boxed fbox mathbf boldsymbol bm mathrm mathit mathsf mathcal mathop hbox
     vec rm bf operatorname displaystyle""")
 )
-
-
-def rewritten(text: str) -> str:
-    """Return `plain` text with colours, ordinals and mathematics set as text made plain as well."""
-    for pattern, replacement in _REWRITES:
-        text = pattern.sub(replacement, text)
-    text = _JOINING_TEXT.sub(_split_text, text)
-    if (text.count("$") - text.count(r"\$")) % 2:  # no pair of fences: a currency sign
-        text = _DOLLAR.sub(r"\\$", text, count=1)
-    return text
-
-
-def _split_text(match: re.Match[str]) -> str:
-    r"""Write `\\text{3 pens and }` as `\\text{3 pens }\\text{and}`, for words join lists."""
-    return "".join(rf"\text{{{p}}}" for p in _JOINT.split(match[1]) if p.strip())
 
 
 def tokenize(text: str, *, grouping: bool = True) -> list[Token]:
@@ -219,6 +189,8 @@ def _tokens_of(kind: str, piece: str, match: re.Match[str], spaced: bool) -> lis
 
 
 def _text_tokens(text: str, start: int, spaced: bool) -> list[Token]:
+    if len(text.strip()) == 1 and text.strip().isupper():
+        return [Token("word", text.strip(), start, spaced)]
     if text.strip() in FUNCTION_WORDS - _ALSO_UNITS:
         return [Token("word", text.strip(), start, spaced)]
     return [Token("text", text, start, spaced)]
@@ -247,6 +219,7 @@ MACRO_ALIASES = {
     r"\simeq": r"\approx", r"\infin": r"\infty", r"\overleftrightarrow": r"\overline",
     r"\overrightarrow": r"\overline", r"\union": r"\cup", r"\colon": ":", r"\Z": r"\integers",
     r"\R": r"\reals", r"\N": r"\naturals", r"\rightarrow": r"\to", r"\bmod": r"\mod",
-    r"\pounds": "£", r"\euro": "€", r"\smallsetminus": r"\setminus", r"\divides": "|",
+    r"\pounds": "£", r"\euro": "€", r"\yen": "¥", r"\sfrac": r"\frac", r"\nicefrac": r"\frac",
+    r"\smallsetminus": r"\setminus", r"\divides": "|",
     r"\longrightarrow": r"\to",
 }  # fmt: skip

@@ -29,7 +29,8 @@ EMPTY = {"(": ")", "[": "]", r"\{": r"\}", "{": "}", r"\langle": r"\rangle"}
 ALL_CLOSERS = frozenset([")", "]", "}", r"\}", r"\rangle", r"\rfloor", r"\rceil", "", "&", r"\\"])
 FUNCTIONS = frozenset("\\" + word for word in FUNCTION_WORDS) | {r"\gcd", r"\arg", r"\Re", r"\Im"}
 SAME_FUNCTION = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
-APPLIED = frozenset(["f", "g", "h", "F", "G", "H", "P", "Q", "p", "u", r"\phi", r"\psi", r"\delta"])
+ALWAYS_APPLIED = frozenset(["f", "F", "G", r"\phi", r"\psi"])
+APPLIED = ALWAYS_APPLIED | frozenset(["g", "h", "H", "P", "Q", "p", "u", r"\delta"])
 NAMED_VALUES = {"pi": "pi", "infinity": "infty", "infty": "infty", "oo": "infty", "inf": "infty"}
 NAMED_VALUES |= {name: name for name in ("alpha", "beta", "gamma", "theta", "omega", "lambda")}
 SETS = {"reals": "reals", "integers": "integers", "naturals": "naturals", "emptyset": "emptyset"}
@@ -39,3 +40,10 @@ SEPARATORS = frozenset([",", ";"])
 CLAUSES = frozenset(
     ["where", "for", "with", "when", "if", "such that", "for all", "for any", "for some"]
 )
+CURRENCIES = (r"\$", "£", "€", "¥")
+UNIT_SIGNS = frozenset(["%", r"\%", r"\circ", r"\AA", r"\mu", "'", '"', "¢", *CURRENCIES])
+
+
+def is_known(word: str) -> bool:
+    """Whether a run of letters is one word of the grammar."""
+    return word in FUNCTION_WORDS or word in NAMED_VALUES
