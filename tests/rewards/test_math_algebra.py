@@ -125,7 +125,7 @@ numbers: st.SearchStrategy[Valued] = st.recursive(
         inner.map(applied(r"\cos(#)", mpmath.cos)),
         inner.map(applied("(#)^3", lambda x: x**3)),
         inner.map(applied(r"\lvert{#}\rvert", abs)),
-        inner.map(applied(r"\ln(#^2)", lambda x: mpmath.log(x**2) if x else mpmath.nan)),
+        inner.map(applied(r"\ln({#}^2)", lambda x: mpmath.log(x**2) if x else mpmath.nan)),
     ),
     max_leaves=5,
 )

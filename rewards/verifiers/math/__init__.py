@@ -89,7 +89,7 @@ class MathSpec(Spec):
 
     def _read(self, answer: str) -> Reading:
         text = unbox(answer)
-        reading = read(f"{text} {self.units}" if self.units else text)
+        reading = read(f"{text} {self.units}" if self.units else text, gold=True)
         if self.kind != "auto":
             kept = [v for v in reading.values if isinstance(v, KINDS[self.kind])]
             reading = Reading(reading.text, kept, reading.complaint or f"it is no {self.kind}")
@@ -129,19 +129,26 @@ def math(completion: Completion, spec: MathSpec) -> Score:
         reason = f"the answer is too large: {answer.complaint}"
         return Score(0.0, Verdict.LIMIT, reason, evidence={**shown, "code": "too_large"})
     decisions = [(gold, decide(gold, answer, spec.rules)) for gold in spec.golds]
-    gold, decision = next((pair for pair in decisions if pair[1].right), decisions[0])
+    # a proof before what agrees without one
+    decisions.sort(key=lambda pair: (not pair[1].right, bool(pair[1].obligations)))
+    gold, decision = decisions[0]
     if decision.right and decision.obligations:
         return _second_opinion(gold, decision, answer, shown)
     return _judged(gold, decision, str(answer), shown)
 
 
-def _calculates(decision: Decision) -> bool:
-    """Whether the answer holds a sum, a limit or an integral that the gold answer does not."""
-    heads = [
-        {atom.key.partition("(")[0] for pair in decision.obligations for atom in pair[k].atoms()}
+def _asks_for_more(decision: Decision) -> bool:
+    """Whether the answer holds functions that the gold answer does not."""
+    gold, answer = (
+        {
+            atom.key.partition("(")[0]
+            for pair in decision.obligations
+            for atom in pair[k].atoms()
+            if atom.kind in ("call", "abs", "P", "ln", "E")
+        }
         for k in (0, 1)
-    ]
-    return bool((heads[1] - heads[0]) & {"sum", "prod", "int", "lim"})
+    )
+    return bool(answer - gold)
 
 
 def _identical(spec: MathSpec, text: str) -> Reading | None:
@@ -170,7 +177,7 @@ def _second_opinion(
             )
         )
     except WorkerTimeout:
-        if _calculates(decision):  # the answer was to be a value, and is a task
+        if _asks_for_more(decision):  # the answer was to be a value, and is a task
             reason = f"the answer could not be worked out within {TIMEOUT_S:g} s"
             return Score(0.0, Verdict.TIMEOUT, reason, evidence={**shown, "code": "timeout"})
         return Score.unjudged(

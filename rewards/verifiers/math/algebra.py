@@ -27,6 +27,7 @@ from math import comb, gcd, lcm
 
 from rewards.verifiers.math.forms import (
     HALF,
+    IMAGINARY,
     ONE,
     PI,
     UNIT,
@@ -48,6 +49,8 @@ MAX_BITS = 2**16
 """Of an integer that is worked out; larger powers stay powers."""
 MAX_TERMS = 400
 """Of a polynomial that is multiplied out; larger powers stay powers."""
+MAX_KEY = 2000
+"""Characters of a function's argument."""
 FUEL = 60_000
 """Products of terms that one reading may take. Counted, not timed: no verdict depends on load."""
 
@@ -72,6 +75,17 @@ class Algebra:
         if self._fuel < 0:
             raise TooLarge("it takes too many steps to work out")
 
+    def atom(self, kind: str, key: str, payload: object) -> Atom:
+        """Return an atom; long ones cost fuel, for each level of functions may double their keys.
+
+        Raises:
+            TooLarge: If its key is too long.
+        """
+        self.spend(len(key) // 16)
+        if len(key) > MAX_KEY:
+            raise TooLarge(f"it has a part of more than {MAX_KEY} characters")
+        return Atom(kind, key, payload)
+
     # ---- polynomials -------------------------------------------------------------------------
 
     def _plus(self, a: Polynomial, b: Polynomial) -> Polynomial:
@@ -89,7 +103,7 @@ class Algebra:
             return b
         if b is ONE:
             return a
-        self.spend(len(a) * len(b))
+        self.spend(len(a) * len(b) * (1 + (_bits(a) + _bits(b)) // 1024))
         total: Polynomial = {}
         for left, c in a.items():
             for right, d in b.items():
@@ -283,6 +297,10 @@ class Algebra:
             return self._whole_term_power(coefficient, mono, int(exponent))
         if any(map(_turns, mono)):
             return self._root_of({mono: coefficient}, exponent)
+        if coefficient < 0 and exponent.denominator % 2 == 0 and any(map(_is_signed, mono)):
+            # no i before it is known that -x is negative
+            rest = self._root_of({mono: Fraction(-1)}, exponent)
+            return self.multiply(self._term_power(-coefficient, (), exponent), rest)
         powers: dict[Atom, Exponent] = {}
         for atom, e in mono:
             if atom != UNITY:
@@ -311,24 +329,54 @@ class Algebra:
     def _root_of(self, poly: Polynomial, exponent: Fraction) -> Form:
         """Return a root that is not taken, as an atom."""
         inner = Form(poly, ONE)
-        atom = Atom("P", str(inner), inner)
+        atom = self.atom("P", str(inner), inner)
         return Form(self._term(Fraction(1), {atom: _tidy(exponent)}), ONE)
 
     # ---- exponentials and logarithms ---------------------------------------------------------
 
     def exp(self, a: Form) -> Form:
         """Return e ** a, split by the monomials of a."""
+        if not a.num:
+            return UNIT
         if a.den != ONE:
             content, common, rest = _primitive(a.num)
             inner = Form(self._times(rest, {common: Fraction(1)}), a.den)
-            return Form(
-                self._term(Fraction(1), {Atom("E", str(inner), inner): _tidy(content)}), ONE
-            )
+            exponential = self.atom("E", str(inner), inner)
+            return Form(self._term(Fraction(1), {exponential: _tidy(content)}), ONE)
         powers: dict[Atom, Exponent] = {}
+        turns = UNIT
         for mono, coefficient in a.num.items():
-            atom = _exponential(mono)
+            if coefficient.denominator == 1 and (turned := self._by_inverse(mono)) is not None:
+                turns = self.multiply(turns, self.rational_power(turned, coefficient))
+                continue
+            atom = self._exponential(mono)
             powers[atom] = powers.get(atom, 0) + coefficient
-        return Form(self._term(Fraction(1), powers), ONE)
+        return self.multiply(Form(self._term(Fraction(1), powers), ONE), turns)
+
+    def _by_inverse(self, mono: Monomial) -> Form | None:
+        r"""Return `e^{i \\arcsin x}` and `e^{i \\arctan x}` without functions."""
+        parts = dict(mono)
+        angles = [a for a in parts if a.key.startswith(("arcsin(", "arctan(")) and parts[a] == 1]
+        if len(mono) != 2 or parts.get(UNITY) != HALF or not angles:
+            return None
+        x = angles[0].payload[0]
+        square, i_x = self.multiply(x, x), self.multiply(IMAGINARY, x)
+        if angles[0].key.startswith("arcsin("):
+            cosine = self.rational_power(self.subtract(UNIT, square), HALF)
+            return self.add(cosine, i_x)
+        length = self.rational_power(self.add(UNIT, square), HALF)
+        return self.divide(self.add(UNIT, i_x), length)
+
+    def _exponential(self, mono: Monomial) -> Atom:
+        """Return the atom that is e to a monomial with coefficient 1."""
+        if len(mono) == 1:
+            atom, exponent = mono[0]
+            if atom.kind == "ln" and exponent == 1:
+                inside: Atom = atom.payload
+                return inside
+        if len(mono) == 2 and dict(mono) == {PI: 1, UNITY: HALF}:
+            return UNITY
+        return self.atom("E", shown({mono: Fraction(1)}), mono)
 
     def ln(self, a: Form) -> Form:
         """Return the principal natural logarithm, split by factors and powers.
@@ -354,6 +402,12 @@ class Algebra:
             if phase := _phase(coefficient, mono):
                 total = self._plus(total, _sorted({((UNITY, HALF), (PI, 1)): phase}))
         return Form(_sorted(total), ONE)
+
+
+def _bits(poly: Polynomial) -> int:
+    return max(
+        (c.numerator.bit_length() + c.denominator.bit_length() for c in poly.values()), default=0
+    )
 
 
 def _tidy(exponent: Exponent) -> Exponent:
@@ -390,14 +444,27 @@ def _reduce_integer(
 
 def _nonnegative(atom: Atom, exponent: Exponent, power: Fraction) -> Atom:
     r"""Return the atom to use for (atom ** exponent) ** power: `\sqrt{x^2}` is `|x|`."""
-    if power.denominator == 1 or atom.kind not in ("x", "ln", "call"):
+    if power.denominator == 1 or atom.kind not in _SIGNED:
         return atom
     even = Fraction(exponent).numerator % 2 == 0
     result = Fraction(exponent) * power
     if even and (result.numerator % 2 or result.denominator % 2 == 0):
-        inner = atom_form(atom)
-        return Atom("abs", str(inner), inner)
+        return absolute_atom(atom.payload if atom.kind == "P" else atom_form(atom))
     return atom
+
+
+def absolute_atom(inside: Form) -> Atom:
+    """Return the absolute value of a form with content 1, the same for -inside."""
+    if inside.num[max(inside.num, key=order)] < 0:
+        inside = Form(_scaled(inside.num, Fraction(-1)), inside.den)
+    return Atom("abs", str(inside), inside)
+
+
+_SIGNED = frozenset(["x", "ln", "call", "P"])
+
+
+def _is_signed(power: tuple[Atom, Exponent]) -> bool:
+    return power[0].kind in _SIGNED
 
 
 def _primitive(poly: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
@@ -435,18 +502,6 @@ def _phase(coefficient: Fraction, mono: Monomial) -> Fraction:
 
 def _prime(number: int) -> Atom:
     return Atom("n", str(number), number)
-
-
-def _exponential(mono: Monomial) -> Atom:
-    """Return the atom that is e to a monomial with coefficient 1."""
-    if len(mono) == 1:
-        atom, exponent = mono[0]
-        if atom.kind == "ln" and exponent == 1:
-            inside: Atom = atom.payload
-            return inside
-    if len(mono) == 2 and dict(mono) == {PI: 1, UNITY: HALF}:
-        return UNITY
-    return Atom("E", shown({mono: Fraction(1)}), mono)
 
 
 def _ln_atom(atom: Atom) -> Atom:

@@ -34,6 +34,7 @@ from rewards.verifiers.math.vocabulary import (
 )
 
 MAX_DIGITS = 2048
+_LONGEST_FIRST = sorted(FUNCTION_WORDS, key=lambda word: (-len(word), word))
 
 
 class Atoms(Macros):
@@ -119,7 +120,7 @@ class Atoms(Macros):
         if len(token.text) > 2 and token.text.isupper():
             return self._named(token.text)  # a quantity of its own: "SRMC", "ABC"
         if len(token.text) > 3:
-            for name in FUNCTION_WORDS:
+            for name in _LONGEST_FIRST:
                 if token.text.startswith(name) or token.text.endswith(name):
                     return self._split(token, name)
             raise Unreadable(f"the word {token.text!r:.30}")

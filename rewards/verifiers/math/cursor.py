@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
@@ -85,7 +86,8 @@ class Cursor(ABC):
                 raise Unreadable("a brace that is not closed")
             depth += (token.text == "{") - (token.text == "}")
             if depth == 0:
-                return "".join(pieces)
+                text = "".join(pieces)
+                return text if re.fullmatch(r"[\w.,+-]*", text) else f"{{{text}}}"
             pieces.append(token.text.strip().lstrip("\\"))
 
     @abstractmethod

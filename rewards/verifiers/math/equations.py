@@ -35,12 +35,9 @@ class Equations(Numbers):
 
     def equal_definitions(self, gold: Equation, answer: Equation) -> bool:
         """Compare what two equations define, whatever their argument is called."""
-        left, right = gold.sides[1], answer.sides[1]
-        if self.scalars(Scalar(left), Scalar(right))[0]:
-            return True
-        if gold.body is None or answer.body is None:
-            return False
-        return self.equal(gold.body, answer.body)
+        if gold.body is not None and answer.body is not None:
+            return self.equal(gold.body, answer.body)
+        return self.scalars(Scalar(gold.sides[1]), Scalar(answer.sides[1]))[0]
 
     def up_to_factor(self, gold: Equation, answer: Equation) -> tuple[bool, str]:
         """Compare `left - right` of two equations up to a factor that is a constant."""
@@ -84,14 +81,21 @@ class Equations(Numbers):
             and gold.form != answer.sides[1]
         ):
             return False, "type"
-        same, rule = self.same(gold, Scalar(answer.sides[1]))
+        if isinstance(gold, Scalar) and gold.name not in ("", answer.name):
+            return False, "name"
+        same, rule = self.same(
+            gold, Scalar(answer.sides[1], name=gold.name if isinstance(gold, Scalar) else "")
+        )
         return same, "named value" if same else rule
 
     def equation_of_value(self, gold: Equation, answer: Value) -> tuple[bool, str]:
         """Compare "x = value" with a value."""
         if not gold.name or not self.policy.bare_value:
             return False, "type"
-        same, rule = self.same(Scalar(gold.sides[1]), answer)
+        name = answer.name if isinstance(answer, Scalar) else ""
+        if name not in ("", gold.name):
+            return False, "name"
+        same, rule = self.same(Scalar(gold.sides[1], name=name), answer)
         return same, "named value" if same else rule
 
     def comparisons(self, gold: Comparison, answer: Comparison) -> tuple[bool, str]:
@@ -111,11 +115,10 @@ class Equations(Numbers):
     def _same_sign(self, a: Form, b: Form, operator: str) -> bool:
         if not a.num or not b.num:
             return not a.num and not b.num
-        p, q = (Equation((f, rational(0))) for f in (a, b))
         if a.den != b.den:
             return self.equal(a, b)
         before = len(self.obligations)
-        ratio = self._proportional(self._cleared(p), self._cleared(q))
+        ratio = self._proportional(a.num, b.num)  # nothing is cleared: its sign is unknown
         if ratio is not None and (operator == "!=" or numeric.sign(ratio) > 0):
             return True
         del self.obligations[before:]

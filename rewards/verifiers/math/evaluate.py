@@ -141,22 +141,23 @@ class Evaluator(Functions):
         return atom_form(Atom("call", f"{head}({', '.join(keys)})", payload))
 
     def _calculus(self, term: Apply, names: dict[str, Form]) -> Form:
-        """Keep a limit or an integral, with "#" for its variable, for the second opinion."""
+        """Keep a limit or an integral, with a "#" name for its variable, for the second opinion."""
+        bound = symbol(f"#{len(names)}")
         if term.head == "lim":
             match term.args[1]:
                 case Relation(("to",), (Symbol(name), target)):
                     end = self.form(target, names)
                 case _:
                     raise Unreadable("a limit without its point")
-            parts: tuple[Form, ...] = (self.form(term.args[0], {**names, name: symbol("#")}), end)
+            parts: tuple[Form, ...] = (self.form(term.args[0], {**names, name: bound}), end, bound)
         else:
             body = self.form(term.args[0], {**names, **{f"d{v}": symbol(f"d{v}") for v in "xyzt"}})
             differential = [n for n in body.symbols() if len(n) == 2 and n[0] == "d"]
             if len(differential) != 1 or Symbol("") in term.args[1:]:
                 raise Unreadable("an integral without bounds or variable")
             name = differential[0]
-            body = self.form(term.args[0], {**names, name: UNIT, name[1]: symbol("#")})
-            parts = (body, *(self.form(bound, names) for bound in term.args[1:]))
+            body = self.form(term.args[0], {**names, name: UNIT, name[1]: bound})
+            parts = (body, *(self.form(end, names) for end in term.args[1:]), bound)
         return self._opaque(term.head, list(map(str, parts)), parts)
 
     def _series(self, term: Apply, names: dict[str, Form]) -> Form:
@@ -167,8 +168,8 @@ class Evaluator(Functions):
             case _:
                 raise Unreadable(f"a {term.head} without its range")
         if first.constant is None or last.constant is None:
-            inner = self.form(body, {**names, index: symbol("#")})
-            parts = (inner, first, last)
+            bound = symbol(f"#{len(names)}")  # a name of its own for each level
+            parts = (self.form(body, {**names, index: bound}), first, last, bound)
             return self._opaque(term.head, list(map(str, parts)), parts)
         if first.constant.denominator != 1 or last.constant.denominator != 1:
             raise Unreadable(f"a {term.head} whose range is no range of integers")

@@ -8,19 +8,21 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from rewards.verifiers.math import numeric
-from rewards.verifiers.math.algebra import Algebra, Undefined
+from rewards.verifiers.math.algebra import Algebra, Undefined, absolute_atom
 from rewards.verifiers.math.forms import (
     HALF,
     IMAGINARY,
     ONE,
     PI_FORM,
     UNIT,
+    UNITY,
     ZERO,
     Atom,
+    Exponent,
     Form,
-    Monomial,
     Polynomial,
     atom_form,
+    order,
     rational,
 )
 from rewards.verifiers.math.terms import TooLarge, Unreadable
@@ -37,6 +39,20 @@ class Functions(ABC):
 
     @abstractmethod
     def _opaque(self, head: str, keys: list[str], payload: tuple[Form, ...] = ()) -> Form: ...
+
+    def nonzero(self, x: Form) -> Form:
+        """Return a denominator, unless it is a constant that is zero as far as digits go.
+
+        Raises:
+            Undefined: If it is.
+        """
+        if (
+            len(x.num) > 1
+            and not x.symbols()
+            and not numeric.nonzero(x.num, unknowns=False, imaginary=True)
+        ):
+            raise Undefined("it divides by zero")
+        return x
 
     def _sum(self, *args: Form) -> Form:
         total = args[0]
@@ -58,7 +74,7 @@ class Functions(ABC):
         sign = numeric.sign(x)
         if sign:
             return x if sign > 0 else self.algebra.negate(x)
-        if any(atom.kind == "U" for atom in x.atoms()):
+        if UNITY in x.atoms() and self._conjugate(x) != x:
             return self._modulus(x)
         if x.den != ONE:
             parts = (Form(x.num, ONE), Form(x.den, ONE))
@@ -68,13 +84,12 @@ class Functions(ABC):
             result = rational(abs(coefficient))
             for atom, exponent in mono:
                 signed = atom.kind in ("x", "call", "ln")
-                bare = _absolute_atom(atom_form(atom)) if signed else atom
+                bare = absolute_atom(atom_form(atom)) if signed else atom
                 result = self.algebra.multiply(result, atom_form(bare, exponent))
             return result
-        leading = x.num[max(x.num, key=_by_shape)]
-        inside = self.algebra.multiply(x, rational(1 / leading))
-        kept = atom_form(_absolute_atom(inside))
-        return self.algebra.multiply(rational(abs(leading)), kept)
+        content = abs(x.num[max(x.num, key=order)])
+        inside = self.algebra.multiply(x, rational(1 / content))
+        return self.algebra.multiply(rational(content), atom_form(absolute_atom(inside)))
 
     def _modulus(self, z: Form) -> Form:
         a = self.algebra
@@ -82,14 +97,19 @@ class Functions(ABC):
         return a.rational_power(square, HALF)
 
     def _conjugate(self, z: Form) -> Form:
-        if z.symbols() or any(atom.kind in ("E", "P", "ln") for atom in z.atoms()):
-            raise Unreadable("the conjugate of an unknown")
+        """Return the complex conjugate; variables are real, and so is what does not mention i."""
         return self.algebra.divide(self._flipped(z.num), self._flipped(z.den))
 
     def _flipped(self, poly: Polynomial) -> Form:
         total = ZERO
         for mono, coefficient in poly.items():
-            exponents = {atom: -e if atom.kind == "U" else e for atom, e in mono}
+            exponents: dict[Atom, Exponent] = {}
+            for atom, exponent in mono:
+                within = atom.kind != "U" and UNITY in atom_form(atom).atoms()
+                imaginary = atom.kind == "E" and not isinstance(atom.payload, Form)
+                if within and not (imaginary and dict(atom.payload)[UNITY] == HALF):
+                    raise Unreadable("the conjugate of an unknown")
+                exponents[atom] = -exponent if within or atom.kind == "U" else exponent
             total = self.algebra.add(total, self.algebra.product(coefficient, exponents))
         return total
 
@@ -99,6 +119,8 @@ class Functions(ABC):
             if self.log_base is None:
                 return self.algebra.ln(x)
             base = rational(self.log_base)
+        if numeric.sign(base) < 0:
+            raise Undefined("a logarithm to a negative base")
         return self.algebra.divide(self.algebra.ln(x), self.algebra.ln(base))
 
     def _exp_i(self, x: Form) -> Form:
@@ -132,7 +154,7 @@ class Functions(ABC):
                 continue
             if not x.symbols() and not self.algebra.difference(direct(angle), x):
                 return angle
-        if x.num and x.num[max(x.num, key=_by_shape)] < 0:
+        if x.num and x.num[max(x.num, key=order)] < 0:
             return self.algebra.negate(self._arc(name, self.algebra.negate(x)))
         return self._opaque(name, [str(x)], (x,))
 
@@ -165,7 +187,7 @@ class Functions(ABC):
 
     def _binom(self, n: Form, k: Form) -> Form:
         low, top = k.constant, n.constant
-        if low is not None and low.denominator == 1 and 0 <= low <= 200:
+        if low is not None and low.denominator == 1 and 0 <= low <= 60:
             if top is not None and top.denominator == 1 and top >= 0:
                 if top.numerator.bit_length() * low > 2**16:
                     raise TooLarge("it is a huge binomial coefficient")
@@ -205,14 +227,6 @@ class Functions(ABC):
         return value
 
 
-def _absolute_atom(inside: Form) -> Atom:
-    return Atom("abs", str(inside), inside)
-
-
-def _by_shape(mono: Monomial) -> tuple[tuple[str, str, float], ...]:
-    return tuple((a.kind, a.key, float(e)) for a, e in mono)
-
-
 _WHOLE: dict[str, Callable[[list[Fraction]], Fraction | int]] = {
     "floor": lambda v: math.floor(v[0]),
     "ceil": lambda v: math.ceil(v[0]),
@@ -237,8 +251,8 @@ OPERATIONS: dict[str, Callable[..., Form]] = {
     "compound": Functions._sum,
     "neg": lambda e, x: e.algebra.negate(x),
     "*": lambda e, *xs: e.algebra.multiply(*xs),
-    "/": lambda e, x, y: e.algebra.divide(x, y),
-    "inverse": lambda e, x: e.algebra.invert(x),
+    "/": lambda e, x, y: e.algebra.divide(x, e.nonzero(y)),
+    "inverse": lambda e, x: e.algebra.invert(e.nonzero(x)),
     "^": lambda e, x, y: e.algebra.power(x, y),
     "sqrt": Functions._root,
     "cbrt": lambda e, x: e.algebra.rational_power(x, Fraction(1, 3)),

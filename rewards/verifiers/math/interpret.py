@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+import re
 
 from rewards.verifiers.math.branches import branches
-from rewards.verifiers.math.forms import PI_FORM, Form, rational
+from rewards.verifiers.math.evaluate import INFINITY
+from rewards.verifiers.math.forms import ONE, PI, PI_FORM, Atom, Form, rational, symbol
 from rewards.verifiers.math.realsets import as_set
 from rewards.verifiers.math.relations import Relations
 from rewards.verifiers.math.sides import (
@@ -18,6 +19,7 @@ from rewards.verifiers.math.terms import (
     Builder,
     Group,
     Matrix,
+    Measured,
     Relation,
     Symbol,
     Term,
@@ -39,7 +41,26 @@ from rewards.verifiers.math.values import (
     Value,
 )
 
+_SUBSCRIPT = re.compile(r"_\{?\d\}?$")
 _NUMBER_SETS = frozenset(["integers", "rationals", "reals", "naturals", "complexes"])
+
+
+def _is_condition(term: Term) -> bool:
+    r"""Whether a statement only says where another one holds: `x > 0`, `n \in \mathbb{N}`."""
+    if not isinstance(term, Relation):
+        return False
+    if set(term.operators) == {"in"}:
+        return isinstance(term.sides[1], Symbol)
+    return set(term.operators) <= {"<", ">", "<=", ">=", "!="}
+
+
+def _name_within(value: Value) -> str:
+    """Return the unknown that a condition is about."""
+    if isinstance(value, RealSet | Equation):
+        return value.name
+    if isinstance(value, Listing) and len(set(value.names)) == 1:
+        return value.names[0]
+    raise Unreadable("a condition on more than one unknown")
 
 
 class Interpreter(Relations):
@@ -87,7 +108,7 @@ class Interpreter(Relations):
             if term.left == "{":
                 return EMPTY
             raise Unreadable("brackets that hold nothing")
-        if len(term.items) == 1 and term.left == "(":
+        if len(term.items) == 1 and (term.left == "(" or isinstance(term.items[0], Matrix)):
             return self.value(term.items[0])
         if term.left == "(" and len(choices := list(branches(term))) > 1:  # (±1, 0)
             return Listing(tuple(self.value(choice) for choice in choices))
@@ -112,23 +133,42 @@ class Interpreter(Relations):
     def _interval(self, term: Group) -> RealSet:
         if len(term.items) != 2:
             raise Unreadable("an interval with other than two ends")
-        low, high = (self._end(item) for item in term.items)
+        low, high = (self._end(item, sign) for item, sign in zip(term.items, (-1, 1), strict=True))
         left = term.left == "["
         right = term.right == "]"
         return self.line.interval(low, high, (left, right))
 
-    def _end(self, term: Term) -> Form | None:
+    def _end(self, term: Term, sign: int) -> Form | None:
         form = self.evaluator.form(term)
-        return None if is_infinite(term) else form
+        if not is_infinite(term):
+            return form
+        if (form == INFINITY) != (sign > 0):
+            raise Unreadable("an interval that starts or ends at the wrong infinity")
+        return None
 
     def _statements(self, term: Group) -> Value:
+        if not term.items:
+            raise Unreadable("nothing")
         relations = [i for i in term.items if isinstance(i, Relation)]
+        main, *conditions = term.items
+        if conditions and all(map(_is_condition, conditions)) and not _is_condition(main):
+            return self.value(main)
         if not relations:
-            values = self._flattened(term)
-            return Listing(tuple(values)) if len(values) > 1 else values[0]
+            return self._listed(term)
         if any(r.operators[0] not in ("=", "in", "~") for r in relations):
             return self._bounds(term)
         return self._solutions(term)
+
+    def _listed(self, term: Group) -> Value:
+        values = self._flattened(term)
+        if term.joiner == "and" and all(isinstance(i, Measured) for i in term.items):
+            try:
+                return self._compound(term.items)  # 3 hours and 20 minutes
+            except Unreadable:
+                return Listing(tuple(values))
+        if any(isinstance(v, RealSet) for v in values) and term.joiner == "or":
+            return self.line.union(*(self._as_set(v) for v in values))
+        return Listing(tuple(values)) if len(values) > 1 else values[0]
 
     def _bounds(self, term: Group) -> Value:
         values = [self._bound(self.value(item)) for item in term.items]
@@ -146,30 +186,43 @@ class Interpreter(Relations):
             return RealSet(self.line.points([value.sides[1]]).intervals, value.name)
         return value
 
-    def _as_parts(self, value: Value) -> tuple[tuple[str, Form], ...]:
+    def _as_parts(self, value: Value) -> list[tuple[str, Form]]:
         if isinstance(value, Comparison):
-            return value.parts
-        raise Unreadable("bounds of different unknowns")
+            return list(value.parts)
+        if not isinstance(value, RealSet) or len(value.intervals) != 1 or not value.name:
+            raise Unreadable("bounds of different unknowns")
+        (interval,), unknown = value.intervals, symbol(value.name)
+        parts = []
+        for bound, closed, sign in zip(interval.bounds, interval.closed, (-1, 1), strict=True):
+            if bound is not None:
+                gap = self.algebra.subtract(unknown, bound)
+                parts.append(("<=" if closed else "<", self.algebra.multiply(gap, rational(sign))))
+        return parts
 
     def _solutions(self, term: Group) -> Value:
         """Read "x = 1, x = 2" as values of x, "x = 1, y = 2" as a pair, repeated or not."""
-        named: list[tuple[str, Value]] = []
+        pairs: list[tuple[str, Value]] = []
         for item in term.items:
             value = self.value(item)
             name = name_of(item)
-            if not name and named and not isinstance(item, Relation):
-                name = named[-1][0]  # "a = 5, -7, -12"
+            if not name and pairs and not isinstance(item, Relation):
+                name = pairs[-1][0]  # "a = 5, -7, -12"
             if isinstance(value, Equation):
                 value = self._solved(value) if name else value
             if isinstance(value, Listing) and not value.left and name:
-                named += [(name, inner) for inner in value.items]
+                pairs += [(name, inner) for inner in value.items]
             else:
-                named.append((name, value))
-        names = [name for name, _ in named]
-        values = [value for _, value in named]
+                pairs.append((name, value))
+        names = [name for name, _ in pairs]
+        values = [value for _, value in pairs]
         distinct = list(dict.fromkeys(names))
+        if len({_SUBSCRIPT.sub("", name) for name in names}) == 1:  # x_1 = 2, x_2 = 3
+            names = [_SUBSCRIPT.sub("", name) for name in names]
+            return Listing(tuple(values), names=tuple(names))
         if not all(names) or len(distinct) == 1:
             return Listing(tuple(values), names=tuple(names))
+        if term.joiner == "or":
+            raise Unreadable("values of different unknowns joined by or")
         n = len(distinct)
         if names == distinct * (len(names) // n):
             rows = [tuple(values[k : k + n]) for k in range(0, len(values), n)]
@@ -190,17 +243,24 @@ class Interpreter(Relations):
             return RealSet((Interval(None, None),))
         if bare in ("reals+", "reals_+", "reals>0"):
             return RealSet((Interval(rational(0), None),))
-        if bare in _NUMBER_SETS:
+        if re.sub(r"[^a-z].*", "", bare) in _NUMBER_SETS:
             return Prose(bare)
         raise Unreadable(f"the set {bare}")
 
     def _builder(self, element: Term, condition: Term) -> Value:
+        r"""Read `\\{x \\mid x > 2\\}`, and `\\{2k \\mid k \\in \\mathbb{Z}\\}`."""
+        if (family := self._family(Group("", "", (element, condition)))) is not None:
+            return family
+        if isinstance(element, Relation):
+            match element:
+                case Relation(("in",), (name, Symbol("\\reals"))):
+                    element = name
+                case _:
+                    raise Unreadable("a set of other than real numbers")
         value = self.value(condition)
-        if isinstance(value, RealSet):
-            return RealSet(value.intervals, "")
-        if isinstance(element, Relation) and isinstance(value, RealSet | Listing):
-            return value
-        return value
+        if not isinstance(element, Symbol) or element.name not in ("", _name_within(value)):
+            raise Unreadable("a set of what its condition does not speak of")
+        return RealSet(value.intervals) if isinstance(value, RealSet) else value
 
     def _set_operation(self, head: str, left: Term, right: Term) -> Value:
         a, b = self.value(left), self.value(right)
@@ -232,17 +292,21 @@ class Interpreter(Relations):
                 pass
             case _:
                 return None
+        if not heads:
+            return None
         pairs: list[tuple[Form, Form]] = []
         unit: Unit | None = None
         for head in heads:
             if isinstance(head, Relation) and set(head.operators) <= {"="}:
+                if len(head.sides) != 2 or not isinstance(head.sides[0], Symbol):
+                    raise Unreadable("a family of solutions of an equation")
                 head = head.sides[-1]
             items = head.items if isinstance(head, Group) and head.left in ("", "{") else (head,)
             for item in items:
                 for choice in branches(item):
-                    base, step, unit_here = self._progression(choice, name)
+                    found, unit_here = self._progressions(choice, name)
                     unit = unit or unit_here
-                    pairs.append((base, step))
+                    pairs += found
         return Family(tuple(pairs), unit, domain.lstrip("\\"))
 
     def families(self, value: Value) -> list[Family]:
@@ -251,35 +315,39 @@ class Interpreter(Relations):
         forms = [
             v.form if isinstance(v, Scalar) else v.sides[1]
             for v in items
-            if isinstance(v, Scalar | Equation)
+            if isinstance(v, Scalar) or (isinstance(v, Equation) and v.body is None and v.name)
         ]
+        letters = {name for form in forms for name in form.symbols()}
         pairs = [pair for form in forms if (pair := self._periodic(form)) is not None]
-        return [Family(tuple(pairs))] if 0 < len(pairs) == len(items) else []
+        if not 0 < len(pairs) == len(items) or len(letters) != 1:
+            return []
+        return [Family(tuple(pairs), letter=letters.pop())]
 
     def _periodic(self, form: Form) -> tuple[Form, Form] | None:
         names = form.symbols() & {"k", "n", "m"}
-        if len(names) != 1 or len(form.symbols()) != 1 or form.den != rational(1).den:
+        if len(names) != 1 or len(form.symbols()) != 1 or form.den != ONE:
             return None
         (name,) = names
         step = {m: c for m, c in form.num.items() if any(a.key == name for a, _ in m)}
-        base = Form({m: c for m, c in form.num.items() if m not in step}, form.den)
-        ((mono, coefficient),) = step.items() if len(step) == 1 else ((((), Fraction(0))),)
-        if sorted((a.key, e) for a, e in mono) != sorted([(name, 1), ("pi", 1)]):
+        if step.keys() != {((PI, 1), (Atom("x", name), 1))}:
             return None
-        return base, self.algebra.multiply(rational(coefficient), PI_FORM)
+        base = Form({m: c for m, c in form.num.items() if m not in step}, ONE)
+        return base, self.algebra.multiply(rational(sum(step.values())), PI_FORM)
 
-    def _progression(self, term: Term, name: str) -> tuple[Form, Form, Unit | None]:
-        unit: Unit | None = None
-        term, degrees = without_degrees(term)
-        form = self.evaluator.form(term)
-        if degrees is not None:
-            unit = degrees
-        zero = self.evaluator.form(term, {name: rational(0)})
-        one = self.evaluator.form(term, {name: rational(1)})
-        two = self.evaluator.form(term, {name: rational(2)})
-        step = self.algebra.subtract(one, zero)
-        if self.algebra.difference(self.algebra.subtract(two, one), step):
-            raise Unreadable("a family that is no arithmetic progression")
-        if name not in form.symbols() or not step.num:
+    def _progressions(self, term: Term, name: str) -> tuple[list[tuple[Form, Form]], Unit | None]:
+        r"""Return (base, step) of a formula in an integer, two of them for `(-1)^n`."""
+        term, unit = without_degrees(term)
+        if name not in self.evaluator.form(term).symbols():
             raise Unreadable("a family without its parameter")
-        return zero, step, unit
+        values = [self.evaluator.form(term, {name: rational(k)}) for k in range(6)]
+        for period in (1, 2):
+            steps = [
+                self.algebra.subtract(b, a) for a, b in zip(values, values[period:], strict=False)
+            ]
+            regular = all(
+                not self.algebra.difference(a, b)
+                for a, b in zip(steps, steps[period:], strict=False)
+            )
+            if regular and steps[0].num:
+                return list(zip(values[:period], steps[:period], strict=True)), unit
+        raise Unreadable("a family that is no arithmetic progression")

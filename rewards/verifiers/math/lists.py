@@ -35,19 +35,18 @@ class Lists(Numbers):
             return intervals
         if not self._brackets_agree(gold, answer):
             return False, "brackets"
-        if gold.names and answer.names and set(gold.names) != set(answer.names):
-            if len(set(gold.names)) == len(set(answer.names)) == 1 and not (
-                _lone(gold.names) and _lone(answer.names)
-            ):
-                return False, "name"
-            if len(set(gold.names)) > 1 and len(set(answer.names)) > 1:
-                return False, "name"
+        if any(gold.names) and any(answer.names) and set(gold.names) != set(answer.names):
+            return False, "name"
+        if _distinct(answer.names) and not gold.names and gold.left in _ORDERED:
+            answer = _alphabetical(answer)
         if _distinct(gold.names) and _distinct(answer.names):
             return self._by_name(gold, answer), "named values"
         ordered = self.rules.ordered
         if ordered is None:
-            ordered = (gold.left in _ORDERED and len(gold.items) > 1) or (
-                answer.left in _ORDERED and not gold.left and not gold.names
+            either = gold.left in _ORDERED or answer.left in _ORDERED
+            bare = not gold.left and not answer.left
+            ordered = (either and not (gold.is_set or answer.is_set)) or (
+                bare and _distinct(gold.names) and not answer.names
             )
         if ordered:
             if len(gold.items) != len(answer.items):
@@ -122,8 +121,10 @@ class Lists(Numbers):
 
     def families(self, gold: Family, answer: Family) -> tuple[bool, str]:
         """Compare periodic families as sets."""
-        if gold.domain != answer.domain:
-            return False, "family"
+        if gold.domain != answer.domain or (gold.letter == answer.letter == "n"):
+            return False, "family"  # a formula in n is a formula in n
+        if gold.name and answer.name and gold.name != answer.name:
+            return False, "name"
         if gold.domain != "integers":
             return set(map(str, gold.pairs)) == set(map(str, answer.pairs)), "family"
         if (gold.unit is None) != (answer.unit is None):
@@ -217,5 +218,10 @@ def _distinct(names: tuple[str, ...]) -> bool:
     return len(names) > 1 and len(set(names)) == len(names) and all(names)
 
 
-def _lone(names: tuple[str, ...]) -> bool:
-    return not names or names[0] == ""
+def _alphabetical(listing: Listing) -> Listing:
+    """Order "y = 3, x = 2" as (x, y), if single letters name the values."""
+    if any(len(name) > 1 for name in listing.names):
+        return listing
+    pairs = sorted(zip(listing.names, listing.items, strict=True), key=lambda pair: pair[0])
+    names, items = zip(*pairs, strict=True)
+    return Listing(items, listing.left, listing.right, names)

@@ -129,6 +129,8 @@ class Macros(Cursor):
                 self._braced_text()
                 break
             if self._accept("&"):
+                if self.next.text in ("&", r"\\"):
+                    raise Unreadable("a matrix with an empty cell")
                 continue
             if self._accept(r"\\", r"\hline", r"\cr"):
                 if row:

@@ -58,7 +58,9 @@ class Numbers(ABC):
             return False
         atoms = a.atoms() | b.atoms()
         unknowns = any(atom.kind in ("x", "call") for atom in atoms)
-        if numeric.nonzero(gap, unknowns=unknowns, imaginary=UNITY in atoms):
+        differ = numeric.nonzero(gap, unknowns=unknowns, imaginary=UNITY in atoms)
+        # real nowhere, and no sum or limit that sympy might know: nothing speaks for it
+        if differ or (differ is None and not any(map(is_calculus, atoms))):
             return False
         self.obligations.append((a, b))
         return True
@@ -69,6 +71,11 @@ class Numbers(ABC):
 
     def scalars(self, gold: Scalar, answer: Scalar) -> tuple[bool, str]:
         """Compare two numbers or formulas under the policies for units, percent and rounding."""
+        if gold.name != answer.name:
+            if gold.name and answer.name:
+                return False, "name"
+            if not self.policy.bare_value:
+                return False, "named value"
         left, right = (None if u == GENERIC else u for u in (gold.unit, answer.unit))
         if left is not None and right is not None:
             if not comparable(left, right):
@@ -162,6 +169,12 @@ class Numbers(ABC):
         return Form({m: c for m, c in form.num.items() if m != ((atom, 1),)}, form.den)
 
 
+def is_calculus(atom: Atom) -> bool:
+    """Whether an atom stands for a sum, product, limit or integral that was not worked out."""
+    head = atom.key.partition("(")[0]
+    return atom.kind == "call" and head in ("sum", "prod", "int", "lim")
+
+
 def _moved(places: int | None, unit: Unit) -> int | None:
     """Return the decimals of a percentage that was divided by 100."""
     return places + 2 if places is not None and unit.factor == Fraction(1, 100) else None
@@ -193,11 +206,16 @@ def _is_double_of(exact: Form, literal: Scalar) -> bool:
     value = literal.form.constant
     if literal.places is None or literal.digits < DOUBLE_DIGITS or value is None:
         return False
+    fraction = exact.constant
+    if fraction is not None and 10**40 % fraction.denominator == 0:
+        return False  # it could have been written out
     # the last digit of a double that was computed rather than read is often wrong
     rounded = numeric.rounded(exact, literal.places)
     if rounded is None:
         return False
-    slack = max(1, literal.digits - DOUBLE_DIGITS) - literal.places
+    # a double has 15 to 17 digits; what has more claims them all
+    wrong = literal.digits - DOUBLE_DIGITS if literal.digits <= DOUBLE_DIGITS + 2 else 0
+    slack = wrong - literal.places
     return bool(abs(rounded - value) <= Fraction(10) ** slack)
 
 

@@ -18,8 +18,8 @@ MAX_MAGNITUDE_BITS = 64
 """Of an argument whose exponential is still taken."""
 MAX_ARGUMENT = 10_000
 """Of a factorial or a floor at one of the points."""
-POINTS = 3
-"""Where unknowns are tried: within (0, 1), within (1, 3), and at negative numbers."""
+POINTS = 4
+"""Where unknowns are tried: within (0, 1), (1, 3), (-3, 0) and (-1, 0)."""
 
 _local = threading.local()
 
@@ -141,7 +141,8 @@ class Digits:
         """Return a number that depends on the name alone, never on the hash seed."""
         mp = self._mp
         part = mp.mpf(zlib.crc32(key.encode("utf-8", "surrogatepass")) % 99991 + 1) / 100003
-        return (part * 3 / 5 + mp.mpf(1) / 7, 1 + 2 * part, -3 * part)[self._point]
+        inner = part * 3 / 5 + mp.mpf(1) / 7
+        return (inner, 1 + 2 * part, -3 * part, -inner)[self._point]
 
     def _call(self, atom: Atom) -> Any:
         mp, name = self._mp, atom.key.partition("(")[0]
@@ -171,12 +172,16 @@ _REAL: dict[str, Callable[..., Any]] = {
 }
 
 
-def nonzero(poly: Polynomial, *, unknowns: bool, imaginary: bool) -> bool:
+def nonzero(poly: Polynomial, *, unknowns: bool, imaginary: bool) -> bool | None:
     """Whether a polynomial is not zero for certain, at one of the points where it is defined.
+
+    Returns:
+        None where it is defined at none of the points.
 
     Raises:
         TooLarge: If its digits are out of range.
     """
+    verdict: bool | None = None
     for point in range(POINTS if unknowns else 1):
         digits = Digits(point, real=unknowns and not imaginary)
         try:
@@ -187,7 +192,8 @@ def nonzero(poly: Polynomial, *, unknowns: bool, imaginary: bool) -> bool:
             continue
         if not digits.is_noise(value, scale):
             return True
-    return False
+        verdict = False
+    return verdict
 
 
 def _real_constant(form: Form) -> Any | None:

@@ -47,6 +47,7 @@ from rewards.verifiers.math.words import read_number_words
 
 _SPACES = re.compile(r"\\[,;:! ]|\\rm(?![a-z])|\\q?quad(?![A-Za-z])|~|(?<!\\)\$|\s")
 
+MAX_UNIT_TOKENS = 24
 _MOD = frozenset([r"\mod", "mod"])
 
 
@@ -105,6 +106,8 @@ class _Parser(Atoms):
                     or (found == "" and token.kind in ("text", "word") and word in CLAUSES)
                     or (token.kind == "text" and word == "")
                 ):
+                    if found == "," and token.text == ",":
+                        raise Unreadable("a list with nothing between two commas")
                     found = found or ","
                 else:
                     return found
@@ -391,7 +394,7 @@ class _Parser(Atoms):
         """Return where a unit may end: before the next separator, or number that is no exponent."""
         ends: list[int] = []
         at, raised, depth = self._at, False, 0
-        while at < len(self._tokens) and len(ends) < 4:
+        while at < min(len(self._tokens), self._at + MAX_UNIT_TOKENS) and len(ends) < 4:
             token = self._tokens[at]
             depth += (token.text in ("{", "(")) - (token.text in ("}", ")"))
             stops = depth < 0 or token.kind == "end" or token.text in SEPARATORS

@@ -42,7 +42,7 @@ class Line:
                 return RealSet((Interval(low, high, closed),))
             order = self.order(low, high)
             if order > 0 or (order == 0 and not all(closed)):
-                return RealSet(())
+                raise Unreadable("an interval whose bounds are reversed")
         closed = (closed[0] and low is not None, closed[1] and high is not None)
         return RealSet((Interval(low, high, closed),))
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from itertools import pairwise
 
 from rewards.verifiers.math import numeric
 from rewards.verifiers.math.algebra import Algebra
-from rewards.verifiers.math.forms import Form, rational, symbol
+from rewards.verifiers.math.forms import PI_FORM, UNIT, Form, rational, symbol
+from rewards.verifiers.math.realsets import as_interval
 from rewards.verifiers.math.scalars import Scalars
 from rewards.verifiers.math.sides import (
     is_infinite,
     is_label,
+    is_positive_infinity,
+    label_key,
     name_of,
     named,
     rounds_to,
@@ -26,6 +30,7 @@ from rewards.verifiers.math.terms import (
     Term,
     Unreadable,
 )
+from rewards.verifiers.math.units import GENERIC, Unit, comparable
 from rewards.verifiers.math.values import (
     Comparison,
     Equation,
@@ -51,10 +56,7 @@ class Relations(Scalars):
         if operators <= {"=", "~"}:
             return self._approximation(term)
         if operators == {"in"} and len(term.sides) == 2:
-            inside = self.value(term.sides[1])
-            return (
-                RealSet(inside.intervals, name_of(term)) if isinstance(inside, RealSet) else inside
-            )
+            return self._member(term.sides[0], self.value(term.sides[1]))
         if operators == {"notin"} and len(term.sides) == 2:
             excluded = self._as_set(self.value(term.sides[1]))
             return RealSet(self.line.complement(excluded).intervals, name_of(term))
@@ -64,48 +66,88 @@ class Relations(Scalars):
             return self._inequality(term)
         raise Unreadable(f"a relation by {term.operators[0]!r}")
 
+    def _member(self, left: Term, inside: Value) -> Value:
+        r"""Read `x \in S` as what S is."""
+        if not _names(left) and not (isinstance(left, Symbol) and not left.name):
+            raise Unreadable("membership of what is no unknown")
+        if isinstance(inside, Listing) and inside.left in ("(", "["):
+            inside = as_interval(inside, self.line) or inside
+        return self._renamed(inside, named(left)[0])
+
     def _equation(self, term: Relation) -> Value:
         left, *others = term.sides
-        name, argument = named(left)
-        if len(others) == 1 and not name and not is_label(left) and named(others[0])[0]:
+        if isinstance(left, Symbol) and left.name == "":  # "= 5"
+            return self.value(others[-1])
+        if len(others) == 1 and not _names(left) and named(others[0])[0]:
             left, others = others[0], [left]  # "3 = t"
-            name, argument = named(left)
-        if len(others) == 1 and not name and is_label(left) and not is_label(others[0]):
-            return self.value(others[0])
-        if name == "" and isinstance(left, Symbol) and left.name == "":  # "= 5"
-            return self.value(others[-1])
         if isinstance(left, Group) and left.left == "(" and len(left.items) > 1:
-            value = self.value(others[-1])
-            names = tuple(named(i)[0] for i in left.items)
-            if isinstance(value, Listing) and len(value.items) == len(names):
-                return Listing(value.items, value.left, value.right, names)
-            return value
-        if name and len(others) == 1:
-            value = self.value(others[0])
-            if not isinstance(value, Scalar):
-                return self._renamed(value, name)
-            if value.unit or value.places is not None or value.base:
-                return self._renamed(value, name)
-            return self._definition(left, others[0], name, argument)
-        if isinstance(others[-1], Group | Matrix) and name:
-            return self.value(others[-1])
-        start = 1 if name else 0
-        values = [self._plain_scalar(side) for side in term.sides[start:]]
+            return self._named_tuple(left, self.value(others[-1]))
+        structured = isinstance(others[0], Group | Matrix) or _is_ratio(others[0])
+        if len(others) == 1 and structured and (_names(left) or _is_ratio(left)):
+            return self._renamed(self.value(others[0]), named(left)[0])
+        if len(others) == 1 and named(left)[0]:
+            return self._named_value(left, others[0])
+        values = [self._plain_scalar(side) for side in (others if _names(left) else term.sides)]
         self._must_agree(values)
+        last = values[-1]
+        if is_label(left) and not last.form.symbols():
+            return replace(last, name=label_key(left))
+        if self._is_quantity(left) and not last.form.symbols():
+            return last
+        if named(left)[0]:
+            best = values[0] if last.unit is None and values[0].unit else last
+            return (
+                self._renamed(best, named(left)[0])
+                if _is_shown(best)
+                else self._definition(left, term.sides[-1], *named(left))
+            )
         if len(term.sides) == 2 and any(v.form.symbols() for v in values):
-            return Equation((values[0].form, values[1].form))
-        if name:
-            best = values[0] if values[-1].unit is None and values[0].unit else values[-1]
-            if best.unit or best.places is not None:
-                return best
-            return self._definition(left, term.sides[-1], name, argument)
-        return values[-1]
+            sides = [self.evaluator.form(side) for side in term.sides]
+            return Equation((sides[0], sides[1]))
+        return last
+
+    def _named_tuple(self, left: Group, value: Value) -> Value:
+        """Read `(p, q) = (7, 4)`."""
+        names = tuple(named(i)[0] for i in left.items)
+        if isinstance(value, Listing) and len(value.items) == len(names) and all(names):
+            return Listing(value.items, value.left, value.right, names)
+        return value
+
+    def _named_value(self, left: Term, right: Term) -> Value:
+        value = self.value(right)
+        name, argument = named(left)
+        if isinstance(value, Scalar) and not _is_shown(value):
+            return self._definition(left, right, name, argument)
+        return self._renamed(value, name)
+
+    def quantities(self, term: Term) -> list[Value]:
+        """Read `m + n = 42` as 42 too: it may say what the sum is that was asked for."""
+        match term:
+            case Relation(("=",), (Apply("+" | "*", args), right)) if not self.gold:
+                if len({a.name for a in args if isinstance(a, Symbol)}) < len(args):
+                    return []
+                value = self._plain_scalar(right)
+                return [] if value.form.symbols() else [value]
+        return []
+
+    def _is_quantity(self, term: Term) -> bool:
+        r"""Whether a left side says what is asked for: `\\sin\\theta`, `m + n`, `\\gcd(a, b)`."""
+        match term:
+            case Apply("abs", _) if self.gold:
+                return False
+            case Apply(head, _):
+                return head in QUANTITIES or head.startswith("call ")
+            case Group("[", "]", (inner,)):  # [ABC] is an area
+                return is_label(inner)
+        return False
 
     def _definition(self, left: Term, right: Term, name: str, argument: str) -> Equation:
         body = self.evaluator.form(right, {argument: symbol("#")}) if argument else None
         return Equation((self._side(left), self.evaluator.form(right)), name, body)
 
     def _renamed(self, value: Value, name: str) -> Value:
+        if isinstance(value, Scalar | Family):
+            return replace(value, name=name)
         if isinstance(value, Listing) and not value.names and not value.left:
             return Listing(value.items, "", "", (name,) * len(value.items))
         if isinstance(value, RealSet):
@@ -125,41 +167,65 @@ class Relations(Scalars):
         return value
 
     def _must_agree(self, values: list[Scalar]) -> None:
-        """Refuse "3 = 2": constants that are set equal and are not.
+        """Refuse "3 = 2", and "3 = x = 2": constants that are set equal and are not.
 
         Raises:
             Unreadable: If an equation of constants is false.
         """
-        for a, b in pairwise(values):
-            if a.form.symbols() or b.form.symbols() or a.unit or b.unit:
-                continue
-            if self.algebra.difference(a.form, b.form) and not rounds_to(a, b):
+        constants = [v for v in values if not v.form.symbols()]
+        for a, b in pairwise(constants):
+            x, y = self._in_numbers(a, b)
+            if self.algebra.difference(x.form, y.form) and not rounds_to(x, y):
                 raise Unreadable(f"the false equation {a} = {b}")
 
+    def _in_numbers(self, a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
+        """Return two values without their units, if these allow a comparison."""
+        if a.unit is None and b.unit is None:
+            return a, b
+        units = [v.unit for v in (a, b)]
+        pure = [u is None or u.dimension in ((), (("angle", 1),)) for u in units]
+        if all(pure):
+            return self._pure(a), self._pure(b)
+        if None in units:  # "2 + 3 = 5 cm"
+            return replace(a, unit=None), replace(b, unit=None)
+        if not comparable(units[0] or GENERIC, units[1] or GENERIC):
+            raise Unreadable("an equation of different units")
+        return self._pure(a), self._pure(b)
+
+    def _pure(self, value: Scalar) -> Scalar:
+        if value.unit is None:
+            return value
+        factor = rational(value.unit.factor)
+        if value.unit.pi:
+            factor = self.algebra.multiply(factor, PI_FORM)
+        percent = value.unit.dimension == () and value.places is not None
+        places = (value.places or 0) + 2 if percent else value.places if factor == UNIT else None
+        form = self.algebra.multiply(value.form, factor)
+        if places is None and value.places is not None:  # 63.4 degrees: known to half a digit
+            return replace(value, form=form, unit=None, slack=factor)
+        return replace(value, form=form, unit=None, places=places)
+
     def _approximation(self, term: Relation) -> Value:
-        r"""Read `\sqrt{3}/3 \approx 0.577`: the exact side counts, and the other must agree."""
+        r"""Read `\\sqrt{3}/3 \\approx 0.577`: the exact side counts, and the other must agree."""
         sides = [s for s in term.sides if not (isinstance(s, Symbol) and s.name == "")]
-        if len(sides) > 1 and named(sides[0])[0]:
+        if len(sides) > 1 and _names(sides[0]):
             sides = sides[1:]
         values = [self._plain_scalar(side) for side in sides]
-        exact = [v for v in values if v.places is None] or values
-        best = exact[0]
+        best = next((v for v in values if v.places is None), values[0])
         for other in values:
-            if other is not best and not rounds_to(best, other) and not best.unit:
+            if other is not best and not rounds_to(*self._in_numbers(best, other)):
                 raise Unreadable(f"{other} is not about {best}")
-        if len(values) > 1 and best.places is None:
-            last = values[-1]
-            return Scalar(
-                best.form, best.unit or last.unit, claim=last.form, claim_places=last.places
-            )
-        return best
+        return best if best.unit else replace(best, unit=_dimensioned(values[-1].unit))
 
     def _congruence(self, term: Relation) -> Value:
         r"""Read `x \\equiv 3 \\pmod 7` as the family 3 + 7k."""
-        _, *residues, modulus = term.sides
+        left, *residues, modulus = term.sides
+        if not isinstance(left, Symbol) or len(residues) != 1:
+            raise Unreadable("a congruence that is still to be solved")
         step = self.evaluator.form(modulus)
         items = residues[0].items if isinstance(residues[0], Group) else residues
-        return Family(tuple((self.evaluator.form(item), step) for item in items))
+        pairs = tuple((self.evaluator.form(item), step) for item in items)
+        return Family(pairs, name=left.name)
 
     # ---- inequalities ------------------------------------------------------------------------
 
@@ -207,6 +273,10 @@ class Relations(Scalars):
             else:
                 return None
             if bound is None:
+                if is_positive_infinity(sides[k + 1] if unknown(left) == name else sides[k]) != (
+                    op[0] == "<"
+                ):
+                    raise Unreadable("a bound at the wrong infinity")
                 continue
             if bound.symbols():
                 return None
@@ -271,6 +341,28 @@ class Relations(Scalars):
         return self._half_line(operator if sign > 0 else _FLIPPED[operator], bound, name)
 
 
+def _names(left: Term) -> bool:
+    return bool(named(left)[0]) or is_label(left)
+
+
+def _is_ratio(term: Term) -> bool:
+    return isinstance(term, Apply) and term.head == ":"
+
+
+def _is_shown(value: Scalar) -> bool:
+    """Whether a value has more to it than its form."""
+    return bool(value.unit or value.base) or value.places is not None
+
+
+def _dimensioned(unit: Unit | None) -> Unit | None:
+    """Return the unit that counts for both sides of an approximation; no percent, no angle."""
+    return None if unit is None or unit.dimension in ((), (("angle", 1),)) else unit
+
+
+QUANTITIES = frozenset(
+    ["sin", "cos", "tan", "cot", "sec", "csc", "gcd", "lcm", "max", "min", "det", "abs", "sum", "prod",
+     "int", "lim", "log", "ln", "exp", "arg", "binom", "factorial", "mod"]
+)  # fmt: skip
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 
 from rewards.verifiers.math.algebra import Algebra
 from rewards.verifiers.math.branches import branches
@@ -30,7 +31,8 @@ from rewards.verifiers.math.values import (
 class Scalars(ABC):
     """Turns terms into single values; what turns them into others is in the subclasses."""
 
-    def __init__(self, log_base: int | None = None) -> None:
+    def __init__(self, log_base: int | None = None, *, gold: bool = False) -> None:
+        self.gold = gold
         self.algebra = Algebra()
         self.evaluator = Evaluator(self.algebra, log_base=log_base)
         self.line = Line(self.algebra)
@@ -54,8 +56,8 @@ class Scalars(ABC):
                     raise Unreadable("two units in a row")
             case Apply("neg", (Measured(value, unit),)):
                 return self._scalar(Measured(Apply("neg", (value,)), unit))
-            case Apply("compound" | "+", args) if any(isinstance(a, Measured) for a in args):
-                return self._compound(args)
+            case Apply("compound" | "+" as head, args) if any(map(_is_measured, args)):
+                return self._compound(args, sums=head == "+")
             case Apply("base", (_, Number(radix))):
                 return Scalar(self.evaluator.form(term), base=int(radix))
         form = self.evaluator.form(term)
@@ -64,7 +66,7 @@ class Scalars(ABC):
             return Scalar(form)
         return Scalar(form, None, number.places, number.digits)
 
-    def _compound(self, args: tuple[Term, ...]) -> Value:
+    def _compound(self, args: tuple[Term, ...], *, sums: bool = False) -> Value:
         """Add up "5 ft 3 in"; the result is in the first unit."""
         parts = [self._scalar(arg) for arg in args]
         units = [p.unit for p in parts if isinstance(p, Scalar) and p.unit is not None]
@@ -76,6 +78,8 @@ class Scalars(ABC):
             return self._scalar(Measured(Apply("+", (*args[:-1], last.value)), last.unit))
         if len(units) < len(parts) or not all(comparable(first, u) for u in units):
             raise Unreadable("quantities of different units in one sum")
+        if any(a.factor <= b.factor for a, b in pairwise(units)) and not sums:
+            raise Unreadable("quantities in a row that are no sum")
         total = rational(0)
         for part in parts:
             assert isinstance(part, Scalar)
@@ -123,3 +127,9 @@ class Scalars(ABC):
             pairs = zip(total.rows, grid.rows, strict=True)
             total = Grid(tuple(tuple(map(self.algebra.add, a, b)) for a, b in pairs))
         return total
+
+
+def _is_measured(term: Term) -> bool:
+    return isinstance(term, Measured) or (
+        isinstance(term, Apply) and term.head == "neg" and isinstance(term.args[0], Measured)
+    )

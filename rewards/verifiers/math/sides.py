@@ -31,6 +31,30 @@ def is_infinite(term: Term) -> bool:
     return False
 
 
+def is_positive_infinity(term: Term) -> bool:
+    """Whether a term is plus infinity."""
+    match term:
+        case Symbol("infty"):
+            return True
+        case Apply("+", (inner,)):
+            return is_positive_infinity(inner)
+    return False
+
+
+def label_key(term: Term) -> str:
+    """Return a label as text, the same for `|AB|` and `AB`."""
+    match term:
+        case Symbol(name):
+            return name.removeprefix("overline ")
+        case Apply("abs", (inner,)):
+            return label_key(inner)
+        case Apply(head, args):
+            return ("" if head == "*" else head).join(map(label_key, args))
+        case Measured(value, _):
+            return label_key(value)
+    return ""
+
+
 def named(term: Term) -> tuple[str, str]:
     """Return the name and the argument of a left side such as `y`, `f(x)` or `angle ABC`."""
     match term:
@@ -115,11 +139,17 @@ def _small_integer(term: Term) -> int | None:
 def rounds_to(exact: Scalar, decimal: Scalar) -> bool:
     """Whether a decimal is the other value, rounded or cut off where it ends."""
     for value, shown in ((exact, decimal), (decimal, exact)):
-        if shown.places is None or shown.form.constant is None:
+        known = numeric.rounded(value.form, 45)
+        text = numeric.rounded(shown.form, 45)
+        if shown.places is None or known is None or text is None:
             continue
-        rounded = numeric.rounded(value.form, shown.places)
+        if value.places is not None and value.places <= shown.places:
+            continue  # two decimals of one length are equal or not
         step = Fraction(10) ** -shown.places
-        if rounded is not None and abs(rounded - shown.form.constant) <= step:
+        if shown.slack is not None:
+            step *= abs(numeric.rounded(shown.slack, 45) or Fraction(0))
+        gap = (abs(known) - abs(text)) / step
+        if known * text >= 0 and -Fraction(1, 2) <= gap < 1:
             return True
     return False
 

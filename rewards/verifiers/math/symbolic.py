@@ -100,9 +100,11 @@ def _power(atom: Atom, exponent: Fraction) -> Any:
 
 
 def _calculus(name: str, parts: tuple[Form, ...]) -> Any:
-    """Return a sum, product, integral or limit over the variable "#", worked out."""
-    variable = sympy.Symbol("#", real=True, integer=True if name in ("sum", "prod") else None)
-    body, *ends = (_quotient(part).subs(sympy.Symbol("#", real=True), variable) for part in parts)
+    """Return a sum, product, integral or limit over its last part, worked out."""
+    bound = _quotient(parts[-1])
+    whole = True if name in ("sum", "prod") else None
+    variable = sympy.Symbol(bound.name, real=True, integer=whole)
+    body, *ends = (_quotient(part).subs(bound, variable) for part in parts[:-1])
     match name:
         case "sum":
             return sympy.summation(body, (variable, *ends))
@@ -110,7 +112,9 @@ def _calculus(name: str, parts: tuple[Form, ...]) -> Any:
             return sympy.product(body, (variable, *ends))
         case "int":
             return sympy.integrate(body, (variable, *ends))
-    return sympy.limit(body, variable, ends[0])
+    if ends[0] in (sympy.oo, -sympy.oo):
+        return sympy.limit(body, variable, ends[0])
+    return sympy.limit(body, variable, ends[0], "+-")
 
 
 def _call(atom: Atom) -> Any:

@@ -68,23 +68,32 @@ class Token(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """Remove what carries no meaning: math fences, emphasis, outer spaces and a final full stop."""
+    """Remove what carries no meaning: math fences, emphasis, spacing and a final full stop."""
     if not text.isascii():
         text = _RAISED.sub(lambda run: _script("^", run[0]), text)
         text = _LOWERED.sub(lambda run: _script("_", run[0]), text)
-        text = text.translate(_UNICODE)
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text.translate(_UNICODE))
+    text = _THIN_COMMA.sub(",", text)
+    text = _SPACING.sub(lambda run: run[0] if run[0] == "\\\\" else " " * (run[0] != "\\!"), text)
     for _ in range(8):  # fences within fences; a limit keeps this linear
         before = text
-        text = _OUTER.sub("", text)
+        text = _unpunctuated(text.strip(" "))
         for left, right in _FENCES:
             inside = text[len(left) : len(text) - len(right)]
             whole = text.startswith(left) and text.endswith(right) and left not in inside
             if whole and len(text) >= len(left) + len(right):
-                text = inside.strip()
+                text = inside.strip(" ")
         if text == before:
             break
     return text
+
+
+def _unpunctuated(text: str) -> str:
+    if text.startswith((r"\displaystyle", r"\textstyle")):
+        text = text.partition("style")[2].lstrip(" ")
+    text = text.removesuffix("\\\\").rstrip(" ").lstrip(": ")
+    cut = text[-1:] in (".", ",", ";", ":") and text[-2:-1] not in (".", "\\")
+    return text[:-1].rstrip(" ") if cut else text
 
 
 def _script(sign: str, run: str) -> str:
@@ -92,10 +101,8 @@ def _script(sign: str, run: str) -> str:
     return sign + (plain_run if len(run) == 1 else f"{{{plain_run}}}")
 
 
-_OUTER = re.compile(
-    r"^(?:\s|~|:|\\[,;:! ]|\\\\(?![A-Za-z])|\\(?:display|text|script)style(?![A-Za-z]))+"
-    r"|(?<![.\\])[.,;:]?(?:\s|~|(?<!\\)\\[,;:! ]|\\\\)*$"
-)
+_THIN_COMMA = re.compile(r",\\!\s?(?=\d{3}(?!\d))")
+_SPACING = re.compile(r"\\\\|\\!|(?:\s|~|\\[,;: ])+")
 _FENCES = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"))
 
 _NUMBER = (
@@ -128,6 +135,9 @@ _TRANSPARENT = frozenset(
 )
 
 
+_OPENING, _CLOSING = frozenset(["(", "[", r"\{"]), frozenset([")", "]", r"\}"])
+
+
 def tokenize(text: str, *, grouping: bool = True) -> list[Token]:
     """Cut `rewritten` text into tokens, closed by one of kind "end".
 
@@ -137,7 +147,7 @@ def tokenize(text: str, *, grouping: bool = True) -> list[Token]:
     """
     tokens: list[Token] = []
     spaced = False
-    at = 0
+    at = depth = 0
     while match := _TOKEN.match(text, at):
         kind, piece = match.lastgroup or "skip", match[0]
         at = match.end()
@@ -145,8 +155,11 @@ def tokenize(text: str, *, grouping: bool = True) -> list[Token]:
             silent = piece.startswith(("\\left", "\\right")) or not piece.strip("$")
             spaced = spaced or not silent
             continue
-        if kind == "grouped" and not grouping and "," in piece:
-            whole = piece.partition(",")[0]
+        if kind == "sign":
+            depth += (piece in _OPENING) - (piece in _CLOSING)
+        # within brackets a comma separates: the gcd of (12,180) is not that of 12180
+        if kind == "grouped" and "," in piece and not (grouping and depth <= 0):
+            whole = piece.partition(",")[0].rstrip("{")
             at = match.start() + len(whole)
             kind, piece = "number", whole
         if kind == "base" and not _valid_base(piece):

@@ -91,6 +91,11 @@ _NEVER = frozenset(_MULTIPLIERS) | frozenset(
     tanh than that the them there these theta they this those through true twice uncertain under
     undefined unknown unless until upon very was were what when whether which while with without
     work wrong yes yet""")
+    # numbers, parts and operations are no things to count
+    + _words("""one two three four five six seven eight nine ten eleven twelve twenty score half third
+    quarter fourth fifth sixth seventh eighth ninth tenth twentieth hundredth thousandth millionth
+    power root square cube inverse reciprocal opposite negative multiple remainder factorial cosine
+    sine tangent logarithm zero alternative lie mille minuse""")
 )
 _VOWELS = frozenset("aeiouy")
 _JOINTS = frozenset(["/", "per", "a", "an", "of", "*"])

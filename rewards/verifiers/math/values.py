@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rewards.verifiers.math.clock import Moment
@@ -25,9 +24,10 @@ class Scalar:
     """Significant digits of that literal."""
     base: int | None = None
     """The base that a subscript named."""
-    claim: Form | None = None
-    r"""What the text says this is about: the 0.577 of `\\sqrt{3}/3 \\approx 0.577`."""
-    claim_places: int | None = None
+    name: str = ""
+    """What it was said to be the value of, where no `Equation` says so."""
+    slack: Form | None = None
+    """What one unit was worth before conversion, while `places` still count in it."""
 
     def __str__(self) -> str:
         value = self.form.constant
@@ -98,6 +98,11 @@ class Interval:
     high: Form | None
     closed: tuple[bool, bool] = (False, False)
 
+    @property
+    def bounds(self) -> tuple[Form | None, Form | None]:
+        """Both ends."""
+        return self.low, self.high
+
     def __str__(self) -> str:
         if self.low is not None and self.low == self.high:
             return "{" + str(self.low) + "}"
@@ -125,6 +130,9 @@ class Family:
     unit: Unit | None = None
     domain: str = "integers"
     """What k runs through."""
+    letter: str = ""
+    """What stands for k, where nothing says that it is an integer."""
+    name: str = ""
 
     def __str__(self) -> str:
         return ", ".join(f"{base} + k*({step})" for base, step in self.pairs)
@@ -196,6 +204,3 @@ class Reading:
 
     def __str__(self) -> str:
         return str(self.values[0]) if self.values else self.text
-
-
-Rational = Fraction
