@@ -120,7 +120,19 @@ RIGHT = {
         (r"p = -2 \text{ and } p = \frac{17}{6}", r"\{-2, \frac{17}{6}\}"), ("1,-2", "-2, 1"),
         ("x = 3, x = -5", "x = -5, x = 3"), (r"17, 44, \text{ and } 80", "80, 17, 44"), ("1, 2, 3", "[1, 2, 3]"),
         (r"\text{no solution}", r"\emptyset"), (r"\{1, 1, 2\}", r"\{1, 2\}"), ("{1, 2}", r"\{2, 1\}"),
-        ("100, 200, 300", "300, 200, 100"), ("5", r"\{5\}"), ("7, 14", "Ann: 14, Bob: 7"),
+        ("100, 200, 300", "300, 200, 100"), ("5", r"\{5\}"), 
+    ],
+    "labels": [
+        ("7, 14", "Ann: 14, Bob: 7"),
+        ("42", "m+n = 42"),
+        ("0.3", "P(A|B) = 0.3"),
+        ("0.3", r"\sin\theta = 0.3"),
+        ("42", "[ABC] = 42"),
+        ("24", r"\gcd(48, 72) = 24"),
+        ("42", r"6 \times 7 = 42"),
+        ("5", "Area = 5"),
+        ("5:18", "S_{ABC}:S = 5:18"),
+        ("3/4", r"\frac34 \text{ or } 0.75"),
     ],
     "tuples": [
         ("(1, 2)", r"\left(1, 2\right)"), ("(p,q)=(7,4)", "(7,4)"), ("(p,q)=(7,4)", "p = 7, q = 4"),
@@ -141,7 +153,7 @@ RIGHT = {
         (r"180^\circ k, k \in \mathbb{Z}", r"n \cdot 180^\circ, n \in \mathbb{Z}"),
         (r"\pm\frac\pi3 + 2k\pi, k\in\mathbb Z", r"2n\pi \pm \frac{\pi}{3}, n \in \mathbb{Z}"),
     ],
-    "ratios": [("1:2:3", "2:4:6"), ("1:2", r"\frac12"), ("S_{ABC}:S=5:18", "5:18")],
+    "ratios": [("1:2:3", "2:4:6"), ("1:2", r"\frac12"), ("3 to 4", "6:8")],
     "choices": [
         ("(B)", r"\text{B}"), ("B", "(B)"), ("B", r"\textbf{(B)}\ 12"), ("C", "Option C"), ("(C) 12", "12"),
         ("12", "(C) 12"), ("C", "C. 12"),
@@ -253,13 +265,8 @@ def test_what_only_looks_like_the_gold_is_rejected(gold: str, answer: str) -> No
 
 
 ASYMMETRIC = {
-    "rounding",
-    "units",
-    "percent",
-    "times and dates",
-    "choices",
-    "numbers",
-    "roots and pi",
+    *("rounding", "units", "percent", "times and dates", "choices", "numbers", "roots and pi"),
+    *("grouped digits", "labels"),
 }
 """The policies for rounding, omitted units and the like forgive the answer alone."""
 

@@ -50,7 +50,6 @@ def test_a_text_means(text: str, types: str, shown: str | None) -> None:
         "3 = 2",
         "a ? b",
         r"\frac{1}",
-        "2 + x wrong",
         "[1, 2, 3)",
     ],
 )
@@ -70,7 +69,7 @@ def test_what_is_not_understood_says_why(text: str) -> None:
         ("`5`", "5"),
         (r"\, 5 \,", "5"),
         ("５", "5"),
-        ("x²", "x^{2}"),
+        ("x²", "x^2"),
         ("10⁻³", "10^{-3}"),
         ("1, 2, ...", "1, 2, ..."),
     ],

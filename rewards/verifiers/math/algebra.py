@@ -389,18 +389,20 @@ class Algebra:
         if a.den != ONE:
             return self.subtract(self.ln(Form(a.num, ONE)), self.ln(Form(a.den, ONE)))
         content, common, rest = _primitive(a.num)
+        if len(rest) == 1 and next(iter(rest.values())) < 0 and any(map(_is_signed, common)):
+            common, rest = (), {common: Fraction(-1)}  # ln(-x) is no ln x + i pi if x < 0
         total: Polynomial = {((_ln_atom(_prime(p)), 1),): Fraction(n) for p, n in factors(content)}
         for atom, exponent in common:
             real = atom.kind == "E" and not isinstance(atom.payload, Form)
             inside = atom.payload if real else ((_ln_atom(atom), 1),)
             total = self._plus(total, {inside: Fraction(exponent)})
-        if len(rest) > 1 or any(map(_turns, next(iter(rest)))):
+        mono, coefficient = next(iter(rest.items()))
+        if len(rest) > 1 or any(_turns(power) or _is_signed(power) for power in mono):
             inner = Form(rest, ONE)
-            total = self._plus(total, {((_ln_atom(Atom("P", str(inner), inner)), 1),): Fraction(1)})
-        else:
-            ((mono, coefficient),) = rest.items()
-            if phase := _phase(coefficient, mono):
-                total = self._plus(total, _sorted({((UNITY, HALF), (PI, 1)): phase}))
+            root = self.atom("P", str(inner), inner)
+            total = self._plus(total, {((_ln_atom(root), 1),): Fraction(1)})
+        elif phase := _phase(coefficient, mono):
+            total = self._plus(total, _sorted({((UNITY, HALF), (PI, 1)): phase}))
         return Form(_sorted(total), ONE)
 
 
@@ -495,7 +497,7 @@ def _turns(power: tuple[Atom, Exponent]) -> bool:
 
 
 def _phase(coefficient: Fraction, mono: Monomial) -> Fraction:
-    """Return the argument of a product of positive atoms and roots of unity, over pi, in (-1, 1]."""
+    """Return the argument of a product of positive atoms and roots of unity, in half turns."""
     turned = (Fraction(dict(mono).get(UNITY, 0)) + (coefficient < 0)) % 2
     return turned if turned <= 1 else turned - 2
 

@@ -49,6 +49,8 @@ def decide(gold: Reading, answer: Reading, rules: Rules) -> Decision:
     first: Decision | None = None
     golds, answers = gold.values, answer.values
     if _is_moment(golds):  # 2:30 and 2020-03-04 are no calculations
+        if any(isinstance(v, Proportion) and v in golds for v in answers):
+            return Decision(True, "ratio")
         golds = golds[:1]
     for left in golds:
         for right in answers:
@@ -77,8 +79,15 @@ class Comparer(Lists, Equations):
     def same(self, gold: Value, answer: Value) -> tuple[bool, str]:
         """Return whether two values are the same, and the rule that says so."""
         rule = _RULES.get((type(gold), type(answer)))
+        if isinstance(gold, Family) and isinstance(answer, Scalar | Equation):
+            explicit = not gold.letter and (isinstance(answer, Scalar) or bool(answer.name))
+            return explicit and self.family_and_formula(gold, answer), "family"
         if rule is None and isinstance(answer, Listing) and len(answer.items) == 1:
             return self.same(gold, answer.items[0])
+        if isinstance(gold, Scalar) and isinstance(answer, Listing) and not answer.left:
+            # "3/4 or 0.75": one value said twice
+            said = [isinstance(i, Scalar) and self.scalars(gold, i)[0] for i in answer.items]
+            return all(said) and not any(answer.names), "said twice"
         if rule is None and isinstance(gold, Listing) and len(gold.items) == 1:
             return self.same(gold.items[0], answer)
         if rule is None:

@@ -31,14 +31,24 @@ _RULES = [
         (rf"\A(?:{_TEXT}\{{\s*)?(?:only|approximately|about|roughly|exactly|simply)\b\s*\}}?", ""),
         (rf"\A{_TEXT}\{{\s*[A-Z][A-Za-z ]*:\s*\}}", ""),
         (rf"\s*{_TEXT}\{{\s*(?:only|total|in total)\s*\}}\s*\Z", ""),
+        (
+            rf"\A{_TEXT}\{{(?![^{{}}]*\b(?:not|no|wrong)\b)\s*[A-Za-z][A-Za-z ]*"
+            r"\b(?:is|are|equals)\s*\}",
+            "",
+        ),
+        (r"\\checkmark|\\blacksquare|\\square\s*\Z|\\qed(?![a-z])", ""),
         (r"\s*\((?:since|because|as|approximately|approx\.?)\s[^()]*\)\s*\Z", ""),
         (r"\b(?:np|numpy|math|sp|sympy)\.(?=[a-z])", ""),
         # aligned equations are statements one below the other
         (rf"\\begin\{{{_ENVIRONMENT}\}}|\\end\{{{_ENVIRONMENT}\}}", ""),
         (
-            r"\\\{\s*\\begin\{array\}\s*\{[lcr| ]*\}(.*?)\\end\{array\}\s*\.?(?=\s*\\?\)?\Z)",
+            r"\\\{\s*\\begin\{(?:array\}\s*\{[lcr| ]*|matrix)\}(.*?)\\end\{(?:array|matrix)\}"
+            r"\s*(?:\\right)?\s*\.?\s*\Z",
             r"\\begin{cases}\1\\end{cases}",
         ),
+        (r"\\cr(?![a-z])", r"\\\\"),
+        (r"\\cup(?=\s*[a-zA-Z]\s*(?:\\[lg]|<|>))", r"\\text{or}"),
+        (r"(?<=[\w}])\s*\\q?quad\s*(?=\\?[A-Za-z_{}\d]{1,6}\s*=)", ", "),
         (r"(\\\\|\\newline)\s*\[\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm)\s*\]|\\newline", r"\\\\ "),
         (rf"{_TEXT}\{{\s*(?:if|for|when|where)\s*\}}(?=[^&]*\\(?:\\|end))", ""),
         (rf"{_TEXT}\{{\s*otherwise,?\s*\}}", r" \\otherwise "),
@@ -51,7 +61,15 @@ _RULES = [
         (rf"(?<=\d){_TEXT}\{{([eE]-?)\}}", r"\1"),
         (rf"{_TEXT}\{{([A-Z]*\d[^a-z{{}}]*)\}}", r"\1"),
         (rf"{_TEXT}\{{([^{{}}]*(?:\d|=)[^{{}}]*)\}}", r" \1 "),
+        (rf"{_TEXT}\{{\s*const(?:ant)?\.?\s*\}}", " C "),
+        (r"\\math(?:bin|rel|ord|open|close)\s?\{([^{}]*)\}|\{([:.])\}", r"\1\2"),
+        (r"\\(?:middle|thinspace|enspace|negthinspace)(?![a-z])", " "),
+        (r"\\&", r"\\text{and}"),
+        # combinations
+        (r"(?:\{\})?\^\s?\{?(\d+)\}?\s?C_\s?\{?(\d+)\}?", r"\\binom{\1}{\2}"),
+        (r"(?:\{\})?_\s?\{?(\d+)\}?\s?C_\s?\{?(\d+)\}?", r"\\binom{\1}{\2}"),
         # numbers
+        (r"(?<=\d)'(?=\d{3}(?!\d))", ""),
         (r"(?<=\d)\s*[xX]\s*(?=10\s?\^)", r"\\times "),
         (r"(?<=\d)\{,\}(?=(?:\d{1,2}|\d{4,})(?!\d))", "."),
         (r"(?<![\d.])(\d*\.)\((\d+)\)", r"\1\\overline{\2}"),
@@ -65,6 +83,10 @@ _RULES = [
         (r"(?<=\d)_\{\((\d+)\)\}", r"_{\1}"),
         (rf"(?<=\d)\s*(?:{_TEXT}\{{\s*to\s*\}}|to)\s*(?=\d+\s*\Z)", ":"),
         (r"(?<=\d)\s*(?:\^\s?\{?\s?o\s?\}?(?![A-Za-z])|\\deg(?![a-z]))", r"^\\circ "),
+        (
+            rf"({_TEXT}\{{)\s*(hundred|thousand|million|billion|trillion|dozen)\s(?=[a-z]+\s*\}})",
+            r" \2 \1",
+        ),
         # money in front of its amount
         (r"\A(?:USD|US\s?\\?\$)\s*(?=\d)", r"\\$"),
         # conditions in brackets behind a value

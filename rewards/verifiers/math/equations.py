@@ -37,7 +37,8 @@ class Equations(Numbers):
         """Compare what two equations define, whatever their argument is called."""
         if gold.body is not None and answer.body is not None:
             return self.equal(gold.body, answer.body)
-        return self.scalars(Scalar(gold.sides[1]), Scalar(answer.sides[1]))[0]
+        pair = (Scalar(e.sides[1], term=e.term) for e in (gold, answer))
+        return self.scalars(*pair)[0]
 
     def up_to_factor(self, gold: Equation, answer: Equation) -> tuple[bool, str]:
         """Compare `left - right` of two equations up to a factor that is a constant."""
@@ -84,7 +85,12 @@ class Equations(Numbers):
         if isinstance(gold, Scalar) and gold.name not in ("", answer.name):
             return False, "name"
         same, rule = self.same(
-            gold, Scalar(answer.sides[1], name=gold.name if isinstance(gold, Scalar) else "")
+            gold,
+            Scalar(
+                answer.sides[1],
+                term=answer.term,
+                name=gold.name if isinstance(gold, Scalar) else "",
+            ),
         )
         return same, "named value" if same else rule
 
@@ -95,7 +101,7 @@ class Equations(Numbers):
         name = answer.name if isinstance(answer, Scalar) else ""
         if name not in ("", gold.name):
             return False, "name"
-        same, rule = self.same(Scalar(gold.sides[1], name=name), answer)
+        same, rule = self.same(Scalar(gold.sides[1], term=gold.term, name=name), answer)
         return same, "named value" if same else rule
 
     def comparisons(self, gold: Comparison, answer: Comparison) -> tuple[bool, str]:

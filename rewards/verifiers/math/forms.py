@@ -70,7 +70,7 @@ class Form(NamedTuple):
 
     def symbols(self) -> frozenset[str]:
         """Return the names of its variables and unknown functions."""
-        return frozenset(a.key for a in self.atoms() if a.kind in ("x", "call"))
+        return frozenset(a.key for a in self.atoms() if is_unknown(a))
 
     def unknowns(self) -> frozenset[str]:
         """Return the variables and unknown functions that are not inside of a function."""
@@ -82,6 +82,19 @@ class Form(NamedTuple):
         if self.den == ONE:
             return top
         return f"({top})/({shown(self.den)})"
+
+
+_words = str.split
+_KNOWN_FUNCTIONS = frozenset(
+    _words("arcsin arctan factorial floor ceil max min gcd lcm mod sgn sum prod int lim")
+)
+
+
+def is_unknown(atom: Atom) -> bool:
+    """Whether an atom is a variable that is not bound, or a function that is not known."""
+    if atom.kind == "call":
+        return atom.key.partition("(")[0] not in _KNOWN_FUNCTIONS
+    return atom.kind == "x" and not atom.key.startswith("#")
 
 
 def _collect(poly: Polynomial, found: set[Atom]) -> None:

@@ -156,6 +156,9 @@ class Functions(ABC):
                 return angle
         if x.num and x.num[max(x.num, key=order)] < 0:
             return self.algebra.negate(self._arc(name, self.algebra.negate(x)))
+        if name == "arctan" and (value := x.constant) is not None and value > 1:
+            quarter = self.algebra.multiply(rational(HALF), PI_FORM)
+            return self.algebra.subtract(quarter, self._arc(name, rational(1 / value)))
         return self._opaque(name, [str(x)], (x,))
 
     def _arccos(self, x: Form) -> Form:
@@ -165,6 +168,13 @@ class Functions(ABC):
     def _arccot(self, x: Form) -> Form:
         quarter = self.algebra.multiply(rational(HALF), PI_FORM)
         return self.algebra.subtract(quarter, self._arc("arctan", x))
+
+    def _area(self, x: Form, sign: Form) -> Form:
+        root = self._root(self.algebra.add(self.algebra.multiply(x, x), sign))
+        return self.algebra.ln(self.algebra.add(x, root))
+
+    def _half_ln(self, top: Form, low: Form) -> Form:
+        return self.algebra.multiply(rational(HALF), self.algebra.ln(self.algebra.divide(top, low)))
 
     def _factorial(self, x: Form) -> Form:
         value = x.constant
@@ -276,6 +286,10 @@ OPERATIONS: dict[str, Callable[..., Form]] = {
     "arccot": Functions._arccot,
     "arcsec": lambda e, x: e._arccos(e.algebra.invert(x)),
     "arccsc": lambda e, x: e._arc("arcsin", e.algebra.invert(x)),
+    "arcsinh": lambda e, x: e._area(x, UNIT),
+    "arccosh": lambda e, x: e._area(x, e.algebra.negate(UNIT)),
+    "arctanh": lambda e, x: e._half_ln(e.algebra.add(UNIT, x), e.algebra.subtract(UNIT, x)),
+    "cis": lambda e, x: e._exp_i(x),
     "factorial": Functions._factorial,
     "binom": Functions._binom,
     "base": Functions._base,

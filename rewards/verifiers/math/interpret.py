@@ -133,17 +133,17 @@ class Interpreter(Relations):
     def _interval(self, term: Group) -> RealSet:
         if len(term.items) != 2:
             raise Unreadable("an interval with other than two ends")
-        low, high = (self._end(item, sign) for item, sign in zip(term.items, (-1, 1), strict=True))
-        left = term.left == "["
-        right = term.right == "]"
+        left, right = term.left == "[", term.right == "]"
+        low = self._end(term.items[0], -1, closed=left)
+        high = self._end(term.items[1], 1, closed=right)
         return self.line.interval(low, high, (left, right))
 
-    def _end(self, term: Term, sign: int) -> Form | None:
+    def _end(self, term: Term, sign: int, *, closed: bool) -> Form | None:
         form = self.evaluator.form(term)
         if not is_infinite(term):
             return form
-        if (form == INFINITY) != (sign > 0):
-            raise Unreadable("an interval that starts or ends at the wrong infinity")
+        if (form == INFINITY) != (sign > 0) or (closed and not self.gold):
+            raise Unreadable("an interval that ends at the wrong infinity, or holds it")
         return None
 
     def _statements(self, term: Group) -> Value:
@@ -152,7 +152,10 @@ class Interpreter(Relations):
         relations = [i for i in term.items if isinstance(i, Relation)]
         main, *conditions = term.items
         if conditions and all(map(_is_condition, conditions)) and not _is_condition(main):
-            return self.value(main)
+            value = self.value(main)
+            domains = all(c.operators == ("in",) for c in conditions if isinstance(c, Relation))
+            if domains or isinstance(value, Scalar | Equation):
+                return value
         if not relations:
             return self._listed(term)
         if any(r.operators[0] not in ("=", "in", "~") for r in relations):

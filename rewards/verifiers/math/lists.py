@@ -7,13 +7,16 @@ from fractions import Fraction
 from math import gcd
 
 from rewards.verifiers.math.forms import (
+    ONE,
     PI_FORM,
+    Atom,
     Form,
     rational,
 )
 from rewards.verifiers.math.numbers import Numbers
 from rewards.verifiers.math.realsets import as_interval, as_set
 from rewards.verifiers.math.values import (
+    Equation,
     Family,
     Grid,
     Listing,
@@ -130,6 +133,21 @@ class Lists(Numbers):
         if (gold.unit is None) != (answer.unit is None):
             gold, answer = (self._in_radians(f) for f in (gold, answer))
         return self._covers(gold, answer) and self._covers(answer, gold), "family"
+
+    def family_and_formula(self, gold: Family, answer: Scalar | Equation) -> bool:
+        """Compare a family with "3k + 1", whose one unknown must be an integer."""
+        form = answer.form if isinstance(answer, Scalar) else answer.sides[1]
+        letters = form.symbols() & {"k", "n", "m", "t"}
+        if len(form.symbols()) != 1 or not letters or form.den != ONE or gold.unit:
+            return False
+        atom = Atom("x", next(iter(letters)))
+        step = {
+            tuple(p for p in m if p[0] != atom): c for m, c in form.num.items() if (atom, 1) in m
+        }
+        base = {m: c for m, c in form.num.items() if atom not in dict(m)}
+        if not step or len(step) + len(base) != len(form.num):
+            return False
+        return self.families(gold, Family(((Form(base, ONE), Form(step, ONE)),)))[0]
 
     def _in_radians(self, family: Family) -> Family:
         if family.unit is None:

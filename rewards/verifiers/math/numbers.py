@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import permutations
 
 from rewards.verifiers.math import numeric
 from rewards.verifiers.math.algebra import Algebra
+from rewards.verifiers.math.evaluate import Evaluator
 from rewards.verifiers.math.forms import (
+    ONE,
     PI_FORM,
     UNITY,
     Atom,
     Form,
+    is_unknown,
     rational,
     surely_nonzero,
+    symbol,
 )
 from rewards.verifiers.math.policy import Policy
 from rewards.verifiers.math.realsets import Line
@@ -57,7 +63,7 @@ class Numbers(ABC):
         if surely_nonzero(gap):
             return False
         atoms = a.atoms() | b.atoms()
-        unknowns = any(atom.kind in ("x", "call") for atom in atoms)
+        unknowns = any(map(is_unknown, atoms))
         differ = numeric.nonzero(gap, unknowns=unknowns, imaginary=UNITY in atoms)
         # real nowhere, and no sum or limit that sympy might know: nothing speaks for it
         if differ or (differ is None and not any(map(is_calculus, atoms))):
@@ -106,6 +112,8 @@ class Numbers(ABC):
         if not (unit.dimension == () or self.policy.missing_unit or _is_angle(unit)):
             return False, "unit"
         pure = unit.dimension == () or _is_angle(unit)
+        plain = unit.dimension != () or unit.factor == Fraction(1, 100)  # no km/m, no arcminutes
+        plain = plain and (not _is_angle(unit) or unit.factor in (1, Fraction(1, 180)))
         if pure:
             factor = rational(unit.factor)
             if unit.pi:
@@ -124,7 +132,7 @@ class Numbers(ABC):
             return False, "percent"
         if unit.dimension == () and not _plain_percentage(gold.form.constant):
             return False, "percent"  # 0.5 % is not 0.5
-        if not self.policy.missing_unit:
+        if not self.policy.missing_unit or not plain:
             return False, "unit"
         same, rule = self.numbers(gold, answer)
         return same, "unit left out" if same else rule
@@ -140,7 +148,7 @@ class Numbers(ABC):
             return True, "rounded gold"
         if self.policy.double_precision and (_is_double_of(a, answer) or _is_double_of(b, gold)):
             return True, "double precision"
-        if self.policy.constant and self._same_up_to_constant(a, b):
+        if self.policy.constant and self._same_up_to_constants(gold, answer):
             return True, "constant of integration"
         both = a.constant is not None and b.constant is not None
         return False, "number" if both else "exact"
@@ -157,16 +165,38 @@ class Numbers(ABC):
             absolute is not None and gap <= absolute
         )
 
-    def _same_up_to_constant(self, a: Form, b: Form) -> bool:
-        """Compare antiderivatives, whose constant may go by any name."""
-        left, right = _constant_of_integration(a, "CcK"), _constant_of_integration(b, "CcKk")
-        if left is None or right is None:
+    def _same_up_to_constants(self, gold: Scalar, answer: Scalar) -> bool:
+        """Compare solutions whose constants of integration may go by other names."""
+        ours = sorted(name for name in gold.form.symbols() if _CONSTANT.fullmatch(name))
+        others = gold.form.symbols() - set(ours)
+        theirs = sorted(name for name in answer.form.symbols() - others if _FREE.fullmatch(name))
+        if not 0 < len(ours) == len(theirs) <= 4 or answer.term is None:
             return False
-        rest_a, rest_b = (self._without(f, c) for f, c in ((a, left), (b, right)))
-        return bool(rest_a.symbols()) and not self.algebra.difference(rest_a, rest_b)
+        for order in permutations(ours):
+            pairs = list(zip(theirs, order, strict=True))
+            if not all(_may_stand_for(old, new) for old, new in pairs):
+                continue
+            names = {old: symbol(new) for old, new in pairs}
+            renamed = Evaluator(self.algebra).form(answer.term, names)
+            gap = self.algebra.subtract(gold.form, renamed)
+            if not gap.num or (len(ours) == 1 and self._only_shifted(gold.form, gap, ours[0])):
+                return True
+        return False
 
-    def _without(self, form: Form, atom: Atom) -> Form:
-        return Form({m: c for m, c in form.num.items() if m != ((atom, 1),)}, form.den)
+    def _only_shifted(self, form: Form, gap: Form, constant: str) -> bool:
+        """Whether `+ C` makes up for what two antiderivatives differ by."""
+        atom = Atom("x", constant)
+        uses = [mono for mono in form.num if atom in dict(mono)]
+        return form.den == ONE and uses == [((atom, 1),)] and not gap.symbols()
+
+
+def _may_stand_for(answer: str, gold: str) -> bool:
+    """Whether a constant may be called so: a lone small c is one only beside a capital C."""
+    return gold != "c" or answer in ("c", "C")
+
+
+_CONSTANT = re.compile(r"C(?:_\d)?|c(?:_\d)?|K(?:_\d)?")
+_FREE = re.compile(r"[ABCDKackA](?:_\d)?")
 
 
 def is_calculus(atom: Atom) -> bool:
@@ -217,17 +247,3 @@ def _is_double_of(exact: Form, literal: Scalar) -> bool:
     wrong = literal.digits - DOUBLE_DIGITS if literal.digits <= DOUBLE_DIGITS + 2 else 0
     slack = wrong - literal.places
     return bool(abs(rounded - value) <= Fraction(10) ** slack)
-
-
-def _constant_of_integration(form: Form, letters: str) -> Atom | None:
-    """Return the atom of a lone `+ C`."""
-    if form.den != rational(1).den:
-        return None
-    held = [
-        mono[0][0] for mono, c in form.num.items() if len(mono) == 1 and mono[0][1] == 1 and c == 1
-    ]
-    named = [a for a in held if a.kind == "x" and a.key.partition("_")[0] in letters]
-    if len(named) != 1:
-        return None
-    uses = sum(named[0] in dict(mono) for mono in form.num)
-    return named[0] if uses == 1 else None

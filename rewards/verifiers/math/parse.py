@@ -66,6 +66,8 @@ def parse(text: str, *, grouping: bool = True, letter_units: bool = True) -> Ter
     text = rewritten(text)
     parser = _Parser(text, tokenize(text, grouping=grouping), letter_units)
     term = parser.statements()
+    if parser.next.text in (r"\over", r"\choose"):
+        term = parser._infix(term)
     if parser.next.kind != "end":
         raise Unreadable(f"{parser.next.text!r:.20} was not expected")
     return term
@@ -81,6 +83,8 @@ class _Parser(Atoms):
         while word := self._joiner():
             joiner = word if word not in ",;" else joiner or ","
             if self.next.text in ALL_CLOSERS and self.next.kind != "text":
+                if self.next.text not in ("", "&", r"\\", r"\end"):
+                    raise Unreadable("a list that ends in a comma")
                 break
             if word == ";":
                 outer.append(len(items))

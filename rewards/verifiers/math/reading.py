@@ -38,8 +38,8 @@ _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?:,\d{3})+(?!\d)")
 _LETTER_UNIT = re.compile(r"[\w})](?:(?:\\[ ,;:!]|\s|~)+|\\mathrm\s?\{~?)[A-Za-z](?![A-Za-z])")
 _FOR_ALL = re.compile(
     r",?\s?(?:\\text\s?\{\s?,?\s?)?\b(?:for (?:all|any|every|each|some)|where)\b[\s}]*"
-    r"(?:(?:positive|negative|real|non-?zero|natural|constant|arbitrary|values? of|numbers?|integers?"
-    r"|constants?|odd|even)[\s}]*)*\$?\s?\\?[A-Za-z](?:_\w)?\s?\$?"
+    r"(?:(?:positive|negative|real|non-?zero|natural|constant|arbitrary|values? of|numbers?"
+    r"|integers?|constants?|odd|even)[\s}]*)*\$?\s?\\?[A-Za-z](?:_\w)?\s?\$?"
     r"(?:\s?\\in\s?\\[a-zA-Z]+(?:\s?\{\s?[A-Z]\s?\})?(?:[_^]\{?[^{}\s]{1,4}\}?)?"
     r"|\s?(?:>|\\geq?|\\neq?|\\ge)\s?0"
     r"|[\s}]*(?:\\text\s?\{)?\s?is an? [a-z ]{3,30})?"
@@ -62,6 +62,7 @@ _DOUBT = re.compile(
     r"|\([A-Za-z]\)|(?<![A-Za-z])[A-J](?![A-Za-z]|\s[a-z])"
 )
 _QUANTITY = re.compile(r"[A-Za-z]")
+_WRAPPED = re.compile(r"\\?[A-Za-z]+(?:\{[^{}]*\})?\s?[(\[][^=]*[)\]]")
 _NO_QUANTITY = re.compile(r"[=<>~]|\\(?:n?[lg]e?q?|neq?|not|approx)(?![a-z])|\b(?:not|no|if|or)\b")
 _VOWEL = re.compile(r"(?i)[aeiouy]")
 _REALS = re.compile(r"(?i)(?:the set of )?(?:all )?(?:the )?real numbers?|all reals")
@@ -189,7 +190,7 @@ def _after_equals(bare: str, error: Unreadable, *, gold: bool) -> list[Value]:
     left, equals, right = bare.rpartition("=")
     if not equals or not 0 < len(left) <= 80 or not right or not _QUANTITY.search(left):
         raise error
-    if _NO_QUANTITY.search(left):
+    if _NO_QUANTITY.search(left) and not _WRAPPED.fullmatch(left.strip()):
         raise error
     values = _as_mathematics(right, gold=gold)
     return [v for v in values if isinstance(v, Scalar | Listing | Grid | Family)]

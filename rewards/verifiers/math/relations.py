@@ -101,6 +101,11 @@ class Relations(Scalars):
                 if _is_shown(best)
                 else self._definition(left, term.sides[-1], *named(left))
             )
+        exact = next((v for v in values if v.places is None), last)
+        if last.places is not None and last.unit is None and not exact.form.symbols():
+            last = exact  # of 14/3 = 4.6667 the fraction counts
+        if len(values) > 1 and not any(self.algebra.difference(v.form, last.form) for v in values):
+            return last
         if len(term.sides) == 2 and any(v.form.symbols() for v in values):
             sides = [self.evaluator.form(side) for side in term.sides]
             return Equation((sides[0], sides[1]))
@@ -143,7 +148,7 @@ class Relations(Scalars):
 
     def _definition(self, left: Term, right: Term, name: str, argument: str) -> Equation:
         body = self.evaluator.form(right, {argument: symbol("#")}) if argument else None
-        return Equation((self._side(left), self.evaluator.form(right)), name, body)
+        return Equation((self._side(left), self.evaluator.form(right)), name, body, right)
 
     def _renamed(self, value: Value, name: str) -> Value:
         if isinstance(value, Scalar | Family):
@@ -360,8 +365,8 @@ def _dimensioned(unit: Unit | None) -> Unit | None:
 
 
 QUANTITIES = frozenset(
-    ["sin", "cos", "tan", "cot", "sec", "csc", "gcd", "lcm", "max", "min", "det", "abs", "sum", "prod",
-     "int", "lim", "log", "ln", "exp", "arg", "binom", "factorial", "mod"]
+    ["sin", "cos", "tan", "cot", "sec", "csc", "gcd", "lcm", "max", "min", "det", "abs", "sum",
+     "prod", "int", "lim", "log", "ln", "exp", "arg", "binom", "factorial", "mod"]
 )  # fmt: skip
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 

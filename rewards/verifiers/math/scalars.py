@@ -63,7 +63,7 @@ class Scalars(ABC):
         form = self.evaluator.form(term)
         number = literal(term)
         if number is None:
-            return Scalar(form)
+            return Scalar(form, term=term)
         return Scalar(form, None, number.places, number.digits)
 
     def _compound(self, args: tuple[Term, ...], *, sums: bool = False) -> Value:

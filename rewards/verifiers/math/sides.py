@@ -48,6 +48,8 @@ def label_key(term: Term) -> str:
             return name.removeprefix("overline ")
         case Apply("abs", (inner,)):
             return label_key(inner)
+        case Apply("inverse", (inner,)):
+            return "/" + label_key(inner)
         case Apply(head, args):
             return ("" if head == "*" else head).join(map(label_key, args))
         case Measured(value, _):
@@ -70,6 +72,8 @@ def named(term: Term) -> tuple[str, str]:
             return f"{name}({args})", ""
         case Measured(Symbol(name), _):
             return name, ""
+        case Apply("*", (Apply("^", (Symbol(name), _)), Group("(", ")", (Symbol(argument),)))):
+            return f"{name}^-1", argument  # an inverse function
         case Apply("*", args) if all(isinstance(a, Symbol) for a in args) and all(
             a.name.isupper() for a in args if isinstance(a, Symbol)
         ):

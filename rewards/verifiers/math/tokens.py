@@ -92,6 +92,8 @@ def _unpunctuated(text: str) -> str:
     if text.startswith((r"\displaystyle", r"\textstyle")):
         text = text.partition("style")[2].lstrip(" ")
     text = text.removesuffix("\\\\").rstrip(" ").lstrip(": ")
+    if text.endswith("\\") and not text.endswith("\\\\"):
+        text = text[:-1].rstrip(" ")  # what is left of a final "\\ "
     cut = text[-1:] in (".", ",", ";", ":") and text[-2:-1] not in (".", "\\")
     return text[:-1].rstrip(" ") if cut else text
 
@@ -122,7 +124,7 @@ _TOKEN = re.compile(
   | \\(?:text|mbox|textrm|textbf|textit|textsf|textnormal|hbox)\s?\{{(?P<text>[^{{}}]*)\}}
   | \\(?:mathrm|mathbf|mathit|mathsf|mathcal|operatorname\*?|boldsymbol|bm|rm|bf)
       \s?\{{(?P<font>[^{{}}]*)\}}
-  | (?P<macro>\\[A-Za-z]+\*?)
+  | (?P<macro>\\[A-Za-z]+)
   | (?P<word>[A-Za-z]+)
   | (?P<sign>\*\*|<=|>=|!=|==|:=|=>|\\.|.)
     """,
@@ -202,7 +204,7 @@ def _tokens_of(kind: str, piece: str, match: re.Match[str], spaced: bool) -> lis
 
 
 def _text_tokens(text: str, start: int, spaced: bool) -> list[Token]:
-    if len(text.strip()) == 1 and text.strip().isupper():
+    if len(text.strip()) == 1 and (text.strip().isupper() or text.strip() in "ei"):
         return [Token("word", text.strip(), start, spaced)]
     if text.strip() in FUNCTION_WORDS - _ALSO_UNITS:
         return [Token("word", text.strip(), start, spaced)]
@@ -218,7 +220,8 @@ def tokenize_inner(inside: str, start: int, spaced: bool) -> list[Token]:
 
 FUNCTION_WORDS = frozenset(
     _words("""sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc asin
-    acos atan log ln lg exp sqrt cbrt gcd lcm max min mod floor ceil abs det sgn""")
+    acos atan arcsinh arccosh arctanh arsinh arcosh artanh asinh acosh atanh log ln lg exp cis sqrt
+    cbrt gcd lcm max min mod floor ceil abs det sgn""")
 )
 _ALSO_UNITS = frozenset(["min", "sec", "max", "mod", "det", "abs"])
 MACRO_ALIASES = {
@@ -233,6 +236,6 @@ MACRO_ALIASES = {
     r"\overrightarrow": r"\overline", r"\union": r"\cup", r"\colon": ":", r"\Z": r"\integers",
     r"\R": r"\reals", r"\N": r"\naturals", r"\rightarrow": r"\to", r"\bmod": r"\mod",
     r"\pounds": "£", r"\euro": "€", r"\yen": "¥", r"\sfrac": r"\frac", r"\nicefrac": r"\frac",
-    r"\smallsetminus": r"\setminus", r"\divides": "|",
+    r"\smallsetminus": r"\setminus", r"\divides": "|", r"\surd": r"\sqrt",
     r"\longrightarrow": r"\to",
 }  # fmt: skip

@@ -92,10 +92,11 @@ _NEVER = frozenset(_MULTIPLIERS) | frozenset(
     undefined unknown unless until upon very was were what when whether which while with without
     work wrong yes yet""")
     # numbers, parts and operations are no things to count
-    + _words("""one two three four five six seven eight nine ten eleven twelve twenty score half third
-    quarter fourth fifth sixth seventh eighth ninth tenth twentieth hundredth thousandth millionth
-    power root square cube inverse reciprocal opposite negative multiple remainder factorial cosine
-    sine tangent logarithm zero alternative lie mille minuse""")
+    + _words("""one two three four five six seven eight nine ten eleven twelve twenty score half
+    third quarter fourth fifth sixth seventh eighth ninth tenth twentieth hundredth
+    thousandth millionth power root square cube inverse reciprocal opposite negative
+    multiple remainder factorial cosine sine tangent logarithm zero alternative lie
+    mille minuse""")
 )
 _VOWELS = frozenset("aeiouy")
 _JOINTS = frozenset(["/", "per", "a", "an", "of", "*"])
@@ -192,8 +193,9 @@ def is_unit_symbol(word: str) -> bool:
 def comparable(a: Unit, b: Unit) -> bool:
     """Whether one converts to the other: the same dimension, give or take what is counted.
 
-    "photons/pulse" and "photons", or "atoms/m" and "1/m", say the same more or less fully; "apples"
-    and "oranges" do not. A radian is a pure number, as in rad/s = 1/s; a degree is not.
+    "photons/pulse" and "photons", or "atoms/m" and "1/m", say the same more or less fully, but "km"
+    and "km/apple" do not, nor do "apples" and "oranges". A radian is a pure number, as in rad/s =
+    1/s; a degree is not.
     """
     if {a.name, b.name} == {"pound", "£"}:
         return True
@@ -203,6 +205,8 @@ def comparable(a: Unit, b: Unit) -> bool:
         {part for part in unit.dimension if part[0][0] != "#" and part[0] != ignored}
         for unit in (a, b)
     ]
+    if any(exponent < 0 for _, exponent in counts[1] - counts[0]):
+        return False  # 5 km are not 5 km an apple
     return measures[0] == measures[1] and (counts[0] <= counts[1] or counts[1] <= counts[0])
 
 

@@ -9,6 +9,7 @@ from rewards.verifiers.math.clock import Moment
 from rewards.verifiers.math.forms import Form, number_shown
 
 if TYPE_CHECKING:
+    from rewards.verifiers.math.terms import Term
     from rewards.verifiers.math.units import Unit
 
 
@@ -26,6 +27,8 @@ class Scalar:
     """The base that a subscript named."""
     name: str = ""
     """What it was said to be the value of, where no `Equation` says so."""
+    term: Term | None = field(default=None, compare=False)
+    """The text's syntax tree, for reading it again with other names."""
     slack: Form | None = None
     """What one unit was worth before conversion, while `places` still count in it."""
 
@@ -74,6 +77,8 @@ class Equation:
     name: str = ""
     """What stands alone on the left: "y" in `y = 2x`, "f" in `f(x) = 2x`."""
     body: Form | None = None
+    term: Term | None = field(default=None, compare=False)
+    """The syntax tree of the right side."""
     """The right side of `f(x) = ...` with "#" for its argument."""
 
     def __str__(self) -> str:

@@ -28,7 +28,17 @@ CLOSERS = {
 EMPTY = {"(": ")", "[": "]", r"\{": r"\}", "{": "}", r"\langle": r"\rangle"}
 ALL_CLOSERS = frozenset([")", "]", "}", r"\}", r"\rangle", r"\rfloor", r"\rceil", "", "&", r"\\"])
 FUNCTIONS = frozenset("\\" + word for word in FUNCTION_WORDS) | {r"\gcd", r"\arg", r"\Re", r"\Im"}
-SAME_FUNCTION = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+SAME_FUNCTION = {
+    "arsinh": "arcsinh",
+    "asinh": "arcsinh",
+    "arcosh": "arccosh",
+    "acosh": "arccosh",
+    "artanh": "arctanh",
+    "atanh": "arctanh",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+}
 ALWAYS_APPLIED = frozenset(["f", "F", "G", r"\phi", r"\psi"])
 APPLIED = ALWAYS_APPLIED | frozenset(["g", "h", "H", "P", "Q", "p", "u", r"\delta"])
 NAMED_VALUES = {"pi": "pi", "infinity": "infty", "infty": "infty", "oo": "infty", "inf": "infty"}
