@@ -202,7 +202,7 @@ def test_check_tells_the_unjudged_from_the_bad(rows: Any) -> None:
 def test_list_shows_the_built_ins(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["math", "worker", "outcome", "built-in"] in shown
+    assert ["math", "thread", "outcome", "built-in"] in shown
 
 
 def test_the_schema_of_one_spec_requires_its_type(capsys: pytest.CaptureFixture[str]) -> None:

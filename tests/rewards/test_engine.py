@@ -114,7 +114,7 @@ def test_group_verifiers_need_groups() -> None:
         ("dies", "died"),
         ("raises", "ZeroDivisionError: by design"),
         ("hangs", "no answer within"),
-        ("spins", "CPU limit"),
+        ("spins", "0.5 s of CPU time"),
         ("lies", "Score"),
     ],
 )

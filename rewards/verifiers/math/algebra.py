@@ -103,7 +103,10 @@ class Algebra:
             return b
         if b is ONE:
             return a
-        self.spend(len(a) * len(b) * (1 + (_bits(a) + _bits(b)) // 1024))
+        bits = _bits(a) + _bits(b)
+        if bits > 8 * MAX_BITS:
+            raise TooLarge(f"it has numbers of more than {4 * MAX_BITS} bits")
+        self.spend(len(a) * len(b) * (1 + bits // 1024))
         total: Polynomial = {}
         for left, c in a.items():
             for right, d in b.items():
@@ -394,6 +397,8 @@ class Algebra:
         total: Polynomial = {((_ln_atom(_prime(p)), 1),): Fraction(n) for p, n in factors(content)}
         for atom, exponent in common:
             real = atom.kind == "E" and not isinstance(atom.payload, Form)
+            if exponent % 2 == 0 and _is_constant(atom):  # ln c^2 = 2 ln |c|
+                atom = absolute_atom(atom.payload if atom.kind == "P" else atom_form(atom))
             inside = atom.payload if real else ((_ln_atom(atom), 1),)
             total = self._plus(total, {inside: Fraction(exponent)})
         mono, coefficient = next(iter(rest.items()))
@@ -463,6 +468,10 @@ def absolute_atom(inside: Form) -> Atom:
 
 
 _SIGNED = frozenset(["x", "ln", "call", "P"])
+
+
+def _is_constant(atom: Atom) -> bool:
+    return atom.kind in _SIGNED and not atom_form(atom).symbols()
 
 
 def _is_signed(power: tuple[Atom, Exponent]) -> bool:

@@ -85,7 +85,7 @@ class Atoms(Macros):
         digits = power if signed else sign
         if digits.kind != "number" or digits.spaced or not digits.text.isdigit():
             return number
-        if len(digits.text) > 5:
+        if len(digits.text) > 4:
             raise TooLarge("its exponent is too large")
         self._at += 3 if signed else 2
         exponent = int(digits.text) * (-1 if sign.text == "-" else 1)

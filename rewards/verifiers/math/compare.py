@@ -49,7 +49,8 @@ def decide(gold: Reading, answer: Reading, rules: Rules) -> Decision:
     first: Decision | None = None
     golds, answers = gold.values, answer.values
     if _is_moment(golds):  # 2:30 and 2020-03-04 are no calculations
-        if any(isinstance(v, Proportion) and v in golds for v in answers):
+        bare = isinstance(golds[0], Moment) and golds[0].kind == "time" and golds[0].half is None
+        if bare and any(isinstance(v, Proportion) and v in golds for v in answers):
             return Decision(True, "ratio")
         golds = golds[:1]
     for left in golds:
@@ -87,7 +88,7 @@ class Comparer(Lists, Equations):
         if isinstance(gold, Scalar) and isinstance(answer, Listing) and not answer.left:
             # "3/4 or 0.75": one value said twice
             said = [isinstance(i, Scalar) and self.scalars(gold, i)[0] for i in answer.items]
-            return all(said) and not any(answer.names), "said twice"
+            return len(said) > 1 and all(said) and not any(answer.names), "said twice"
         if rule is None and isinstance(gold, Listing) and len(gold.items) == 1:
             return self.same(gold.items[0], answer)
         if rule is None:

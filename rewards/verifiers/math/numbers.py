@@ -112,7 +112,7 @@ class Numbers(ABC):
         if not (unit.dimension == () or self.policy.missing_unit or _is_angle(unit)):
             return False, "unit"
         pure = unit.dimension == () or _is_angle(unit)
-        plain = unit.dimension != () or unit.factor == Fraction(1, 100)  # no km/m, no arcminutes
+        plain = unit.dimension != () or unit.name == "%"  # no km/m, no arcminutes
         plain = plain and (not _is_angle(unit) or unit.factor in (1, Fraction(1, 180)))
         if pure:
             factor = rational(unit.factor)
@@ -170,7 +170,7 @@ class Numbers(ABC):
         ours = sorted(name for name in gold.form.symbols() if _CONSTANT.fullmatch(name))
         others = gold.form.symbols() - set(ours)
         theirs = sorted(name for name in answer.form.symbols() - others if _FREE.fullmatch(name))
-        if not 0 < len(ours) == len(theirs) <= 4 or answer.term is None:
+        if not 0 < len(ours) == len(theirs) <= 4 or not others or answer.term is None:
             return False
         for order in permutations(ours):
             pairs = list(zip(theirs, order, strict=True))

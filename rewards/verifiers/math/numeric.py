@@ -86,6 +86,8 @@ class Digits:
         mp = self._mp
         if atom is UNITY or atom.kind == "U":
             return mp.expjpi(mp.mpf(Fraction(exponent).numerator) / Fraction(exponent).denominator)
+        if atom.kind == "E":
+            return self._exponential(atom, exponent)
         base = self._atom(atom)
         if isinstance(exponent, int):
             if abs(exponent).bit_length() > 40:
@@ -114,7 +116,7 @@ class Digits:
             case "x":
                 return mp.mpc(self._value_of(atom.key))
             case "E":
-                return self._exponential(atom)
+                return self._exponential(atom, 1)
             case "P":
                 return self.form(atom.payload)
             case "abs":
@@ -128,11 +130,12 @@ class Digits:
                 return self._call(atom)
         raise NoDigits(f"no value for {atom}")
 
-    def _exponential(self, atom: Atom) -> Any:
+    def _exponential(self, atom: Atom, exponent: int | Fraction) -> Any:
         if isinstance(atom.payload, Form):
             inside = self.form(atom.payload)
         else:
             inside = self._term(atom.payload, Fraction(1))
+        inside *= self._mp.mpf(Fraction(exponent).numerator) / Fraction(exponent).denominator
         if abs(inside) > 2**MAX_MAGNITUDE_BITS:
             raise OutOfRange("an exponential out of range")
         return self._mp.exp(inside)

@@ -16,7 +16,6 @@ from rewards.verifiers.math.terms import (
 from rewards.verifiers.math.tokens import FUNCTION_WORDS, MAX_CHARS, plain
 from rewards.verifiers.math.values import (
     EMPTY,
-    Family,
     Grid,
     Interval,
     Listing,
@@ -159,7 +158,7 @@ def _as_mathematics(bare: str, *, gold: bool = False) -> list[Value]:
     error: Unreadable | None = None
     texts = [bare]
     comma = bare.count(",") == 1 and not _NO_DECIMAL.search(bare)
-    comma = comma and (not gold or bare.lstrip("-").startswith("0,"))
+    comma = comma and (not gold or re.fullmatch(r"-?0,\d\d+", bare) is not None)
     if comma and _DECIMAL_COMMA.search(bare):
         texts.append(_DECIMAL_COMMA.sub(r"\1.\2", bare))
     for text in texts:
@@ -193,7 +192,7 @@ def _after_equals(bare: str, error: Unreadable, *, gold: bool) -> list[Value]:
     if _NO_QUANTITY.search(left) and not _WRAPPED.fullmatch(left.strip()):
         raise error
     values = _as_mathematics(right, gold=gold)
-    return [v for v in values if isinstance(v, Scalar | Listing | Grid | Family)]
+    return [v for v in values if isinstance(v, Scalar | Listing | Grid)]
 
 
 def _may_be_list(groups: str, *, gold: bool) -> bool:

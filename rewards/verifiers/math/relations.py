@@ -101,6 +101,11 @@ class Relations(Scalars):
                 if _is_shown(best)
                 else self._definition(left, term.sides[-1], *named(left))
             )
+        unknown_sides = [v for v in values if v.form.symbols()]
+        if len(term.sides) > 2 and any(
+            self.algebra.difference(a.form, b.form) for a, b in pairwise(unknown_sides)
+        ):
+            raise Unreadable("a chain of equations that is still to be solved")
         exact = next((v for v in values if v.places is None), last)
         if last.places is not None and last.unit is None and not exact.form.symbols():
             last = exact  # of 14/3 = 4.6667 the fraction counts

@@ -25,14 +25,19 @@ def prove(obligations: Sequence[tuple[Form, Form]]) -> bool | None:
 
 
 def _attempt(a: Form, b: Form) -> bool | None:
+    """Try with real unknowns, then with positive ones: negative numbers were tried in digits."""
     try:
-        return _equal(a, b)
+        gap = _quotient(a) - _quotient(b)
+        verdict = _is_zero(gap)
+        if verdict is not None or not gap.free_symbols or gap.has(sympy.Abs):
+            return verdict
+        positive = {name: sympy.Symbol(name.name, positive=True) for name in gap.free_symbols}
+        return _is_zero(gap.subs(positive)) or None
     except (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError):
         return None  # sympy gave up on what it was given: no proof
 
 
-def _equal(a: Form, b: Form) -> bool | None:
-    gap = _quotient(a) - _quotient(b)
+def _is_zero(gap: Any) -> bool | None:
     if gap.has(sympy.zoo, sympy.nan, sympy.oo):
         return False
     for simplify in (sympy.expand, sympy.sqrtdenest, sympy.simplify):

@@ -119,7 +119,7 @@ _TOKEN = re.compile(
       )+)
   | (?P<base>(?:\d[0-9A-Z]*|(?<![A-Za-z])[0-9A-F]{{2,}}(?=\s?_\s?\{{?\s?16))
       \s?_\s?(?:\{{\s*\d+\s*\}}|\d+))
-  | (?P<grouped>(?<![\d.])(?<!(?<!\\),)\d{{1,3}}(?:{_GAP}\d{{3}})+(?![\d,]?\d)(?:\.\d+)?)
+  | (?P<grouped>(?<![\d.])(?<!(?<!\\),)[1-9]\d{{0,2}}(?:{_GAP}\d{{3}})+(?![\d,]?\d)(?:\.\d+)?)
   | (?P<number>{_NUMBER})
   | \\(?:text|mbox|textrm|textbf|textit|textsf|textnormal|hbox)\s?\{{(?P<text>[^{{}}]*)\}}
   | \\(?:mathrm|mathbf|mathit|mathsf|mathcal|operatorname\*?|boldsymbol|bm|rm|bf)
