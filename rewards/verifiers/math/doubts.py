@@ -1,0 +1,198 @@
+r"""Whether an answer stands: what is around it may deny, doubt, correct or compute with it.
+
+`objection` reads the words before, in and after an answer, and `part_of_formula` the arithmetic
+around a box; both look at a bounded stretch before it and scan what follows once. `sign` and
+`unit` are what belongs to a box's value and stands outside it.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+# ---- words --------------------------------------------------------------------------------------
+
+BEFORE_CHARS = 60
+"""So far back a word or an operator still belongs to the answer."""
+MAYBE = r"(?:maybe|perhaps|possibly|probably|(?:might|may|could)(?: also)? be)"
+
+_REACH = r"(?:[\s:$*_({`\\\[\"]|\b[a-z] ?=)*+\Z"
+_BEFORE = re.compile(
+    rf"(?i)(?:(?:\b(?:not|cannot|neither|{MAYBE})|n['’]t)(?: be)?(?: equal)?(?: to)?"
+    r"|\b(?:other than|anything but|instead of|rather than|different from|otherwise|versus|vs\.?"
+    rf"|impossible that(?: (?:it|the \w+) is)?)),?{_REACH}"
+)
+_WITHIN = re.compile(rf"(?i)\b(?:{MAYBE}|not sure)\b|\A\W*not\b[\s*_]*[$\\(\d-]")
+_STRUCK = re.compile(r"(?<![\w}])~~(?=\S)")
+_DENIED = (
+    r"(?:n['’]t| not) (?:(?:the|a|my|our|final|correct|right) )*"
+    r"(?:answer|solution|correct|right(?![- ]?\w))\b"
+)
+_WRONG = (
+    r"(?:['’]s| is| was| seems| looks)(?: (?:all|clearly|actually|probably|just|only))*"
+    rf"(?: (?:wrong|incorrect|a mistake|a guess)\b|{_DENIED})"
+)
+_TAKEN_BACK = (
+    rf"(?:(?:that|(?:my|the|this|that) answer){_WRONG}|scratch that\b|never ?mind\b"
+    r"|I (?:made a mistake|was wrong)\b)"
+)
+_GAP = r"(?i)[\s.,;:!?$*_)(\]}\\\"-]*+"
+_RIGHT_AFTER = re.compile(
+    rf"{_GAP}(?:(?:but|and|no)\b[\s,.!]*+)?"
+    rf"(?:is{_DENIED}|{_TAKEN_BACK}|(?:or )?(?:it )?{MAYBE} [$\\\d-]|(?:text\{{ ?)?or so\b(?! \w))"
+)
+# Without a "wait", "this is wrong" may be said of the statement that a letter stands for.
+_LATER = re.compile(
+    r"(?i)\b(?:wait|oops|hmm|actually|sorry)\b[\s,.!:-]*+(?:(?:no|but|actually)\b[\s,.!]*+)?"
+    rf"(?:{_TAKEN_BACK}|(?:this|it){_WRONG})"
+)
+# Of a letter this may be the question: which of the statements is wrong?
+_LETTERS = re.compile(r"(?:\\\w+\{|[\s(){}$*.,]|\b(?:[A-Za-z]|[IVX]+)\b|\band\b)*")
+_SAID_WRONG_BEFORE = re.compile(
+    r"(?i)\b(?:wrong|incorrect|false) (?:(?:final )?(?:answer|value|result|solution)"
+    rf"(?: (?:is|was|would be))?)?{_REACH}"
+)
+_SAID_WRONG_AFTER = re.compile(rf"{_GAP}(?:which|it)?{_WRONG.replace('(?:[', '(?:(?<=[$}}) ])is|[', 1)}")
+
+
+def objection(text: str, start: int, end: int, answer: str, *, final: bool = True) -> str | None:
+    """Return what speaks against the answer that stands there, if anything does.
+
+    Args:
+        text: The whole text.
+        start: Where the answer starts in it.
+        end: Where it ends.
+        answer: What it says.
+        final: Whether "the answer is 6" contradicts an earlier mark.
+    """
+    before = text[max(start - BEFORE_CHARS, 0) : start]
+    if _RIGHT_AFTER.match(text, end) or _LATER.search(text, end):
+        return "is doubted or taken back"
+    if _BEFORE.search(before) or _WITHIN.search(answer):
+        return "is doubted or denied"
+    if _STRUCK.search(answer) or (before.endswith("~~") and text.startswith("~~", end)):
+        return "is struck out"
+    if _is_called_wrong(text, before, end) and not _LETTERS.fullmatch(answer):
+        return "is called wrong"
+    return _contradiction(text, before, end, answer, final)
+
+
+def _is_called_wrong(text: str, before: str, end: int) -> bool:
+    return bool(_SAID_WRONG_BEFORE.search(before) or _SAID_WRONG_AFTER.match(text, end))
+
+
+# ---- other numbers ------------------------------------------------------------------------------
+
+_NUMERAL = r"[-−]?(?:\\[dt]?frac\{\d+\}\{\d+\}|\d(?:[\d,]*\d)?(?:\.\d+)?(?:/\d+)?)"
+_ALONE = r"(?![\w^/!]|\.\d|\s*(?:[*+=]|\\(?:cdot|times|frac|sqrt|pi)))"
+_OPEN = r"[\s:*_$({\\\[]*+(?:[a-z]\s?=\s?)?"
+_STOP = r"[$*_)}\\\] \t]*+(?=[.,;!\n]|\Z)"
+_OR_BEFORE = re.compile(rf"(?i)(?<![\w./])({_NUMERAL})[$)\\]* or{_REACH}")
+_OR_AFTER = re.compile(rf"{_GAP}(?:text\{{ ?)?or\b[ }}]*{_OPEN}({_NUMERAL}){_ALONE}")
+_CORRECTED = re.compile(
+    r"(?i)\b(?:wait|correction|actually|oops|sorry|hmm)\b[\s,.!:*-]*+(?:no\b[\s,.!]*+)?"
+    rf"(?:(?:it|that|this|(?:the )?(?:\w+ )?answer)(?: is| should be| must be))?{_OPEN}"
+    rf"({_NUMERAL}){_STOP}"
+)
+_STATED = re.compile(
+    rf"(?i)\b(?:the|final|correct|my) answer[*_ ]*(?:is\b|should be\b|[:=\n]){_OPEN}"
+    rf"({_NUMERAL}){_STOP}"
+)
+_FRACTION = re.compile(r"(-?)(?:\\[dt]?frac\{(\d+)\}\{(\d+)\}|(\d+(?:\.\d*)?|\.\d+)(?:/(\d+))?)")
+
+
+def _contradiction(text: str, before: str, end: int, answer: str, final: bool) -> str | None:
+    """Look for another number that is said to be the answer as well, or instead."""
+    if (value := _number(answer)) is None:
+        return None
+    others = [_OR_BEFORE.search(before), _OR_AFTER.match(text, end), _CORRECTED.search(text, end)]
+    if final:
+        stated = None
+        for stated in _STATED.finditer(text, end):
+            pass  # the last one is what the text comes to
+        others.append(stated)
+    for other in filter(None, others):
+        if _differ(value, _number(other[1])):
+            return f"is contradicted by {other[1]!r:.40}"
+    return None
+
+
+def _number(text: str) -> Fraction | None:
+    """Read a numeral; what is more than that may be equal to another in ways unknown here."""
+    bare = re.sub(r"[\s$,]|^[A-Za-z]\s*=", "", text[:100]).replace("−", "-")
+    found = _FRACTION.fullmatch(bare) if len(bare) < 40 else None
+    if not found or len(text) > 100:
+        return None
+    above, below = Fraction(found[2] or found[4]), Fraction(found[3] or found[5] or 1)
+    return (-above if found[1] else above) / below if below else None
+
+
+def _differ(value: Fraction, other: Fraction | None) -> bool:
+    """Whether neither is the other, rounded or in percent."""
+    if other is None:
+        return False
+    if value.denominator == other.denominator == 1:
+        return value != other
+    return min(abs(value - other), abs(value * 100 - other)) > abs(other) / 100
+
+
+# ---- arithmetic around a box --------------------------------------------------------------------
+
+_NAMED = r"sqrt|[dtc]?frac|binom|sin|cos|tan|log|ln|exp"
+_COMPARED = r"neq?|leq?|geq?|lt|gt|ll|gg"
+_TIMES = r"cdot|times|div|pm|mp|pi"
+_OPERATOR_BEFORE = re.compile(
+    rf"""(?x) (?: \d | \d\*\*? | [\w)}}]\ \*\  | \d\s*\$\s*\^ | [\w)}}$]\ *\+\s*
+    | (?: [\d)}}\]!] | (?<![A-Za-z])[A-Za-z] ) \$? \ *[-−]\s*
+    | (?: / | [\^×·÷±≠≤≥] | != | (?<!<)<(?=[\s\\]*\Z) | [\w)}}$]\ ?>\ ? | [A-Za-z)]_ )\s*
+    | \\(?:{_NAMED}|{_COMPARED}|{_TIMES})\s*
+    | (?: \\(?:{_NAMED}) | (?<![A-Za-z])[A-Za-z] ) \(\s* | \([-\d.\s]+,\s*
+    | (?: \\left\s*\| | \\lvert | \\lfloor | \\lceil | [=$(]\| )\s*
+    | (?: \\(?:{_NAMED})(?:\[[^\]]*\])? | \\[dtc]?frac\s*(?:\{{[^{{}}]*\}}|\d) | [\^_] )
+      \s* \{{ [^{{}}]*
+    ) (?:\\left)? [$({{]* \Z"""
+)
+_OPERATOR_AFTER = re.compile(
+    rf"""(?x) [)}}]*! (?: \$ | \s*(?: \$\$ | \\\) | \\\] | [+*^=] ) )
+    | (?:\\right)? [)}}$]* (?: \d | [.,]\d | [xyz](?!\w) | \^(?!\{{?\\?(?:circ|prime|text|th)) | \*\*?\d
+    | \s\*\s\d | (?:[ \t]|\\[,;:!])* (?: \+[ \t]*[\w\\($] | /[ \t]*(?:\d|\\(?!text|math)|[xyz]\b|\()
+      | [-−][ ]?(?:\d|\\(?:frac|sqrt|pi)|[xyz]\b) | [×·÷±]
+      | \\(?:{_TIMES}|sqrt|[dt]?frac|over|choose)(?![A-Za-z]) ) )"""
+)
+_COMPARED_AFTER = re.compile(
+    rf"[$)}}]*(?:[ \t]|\\[,;:!])*(?:[≠≤≥]|!=|<(?=[\s\d])|>(?= ?\d)|\\(?:{_COMPARED})(?![A-Za-z]))"
+)
+_ASIDE = re.compile(r"\\(?:text|mbox)\{[^{}]*\}|<[^<>\s][^<>]*>")
+_MINUS = re.compile(r"(?:\A|\n|[=$({\[,:;&]|\b[A-Za-z]{2,}\s|[^\x00-\x7f])(\s*)[-−](\s?)(\\?\$)?\s?\Z")
+_UNIT = re.compile(
+    r"\$?(\\?%|°|\^\{?\\circ\}?|_\{?\d{1,2}\}?)"
+    r"|((?:\\[,;: ]|[~ ])*\\(?:text|mathrm)\{[~ ]*"
+    r"(?!(?:and|as|by|for|if|in|is|or|since|so|we|when|where|which|with)\b)"
+    r"[A-Za-z]+(?:[~ ][A-Za-z]+)?\})"
+)
+_NUMERIC = re.compile(r"(?:[^A-Za-z]|\\(?:[dt]?frac|sqrt|pi)(?![A-Za-z]))+")
+
+
+def part_of_formula(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is computed or compared with, so that it is not the result."""
+    before = _ASIDE.sub("text ", text[max(start - BEFORE_CHARS, 0) : start])
+    if _OPERATOR_BEFORE.search(before) or _OPERATOR_AFTER.match(text, end):
+        return True
+    # "n = 5 > 0" says what n is, "5 < n" does not
+    is_defined = before.rstrip(" $\\({[").endswith("=")
+    return not is_defined and bool(_COMPARED_AFTER.match(text, end))
+
+
+def signed(text: str, start: int, value: str) -> str:
+    """Give the value in a box the minus that stands right before it, if that is its sign."""
+    minus = _MINUS.search(_ASIDE.sub("text ", text[max(start - BEFORE_CHARS, 0) : start]))
+    at_line_start = minus and (minus[0][:1] in "\n-−" or "\n" in minus[1])
+    if not minus or (at_line_start and minus[2]):  # a bullet
+        return value
+    return f"-({value})" if re.search(r"[-+−]", value) else f"-{value}"
+
+
+def unit(text: str, end: int, value: str) -> tuple[str, int]:
+    """Return the unit that follows a box with a number, and where it ends."""
+    found = _UNIT.match(text, end) if _NUMERIC.fullmatch(value[:1000]) else None
+    return (found[1] or found[2], found.end()) if found else ("", end)
