@@ -15,9 +15,12 @@ from rewards.completion import Completion
 from rewards.compose import check_bounds, combine, settle_role
 from rewards.errors import ConfigurationError, RewardsError, SpecError
 from rewards.machinery import Machinery, machinery
-from rewards.registry import generation
+from rewards.registry import Verifier, generation
 from rewards.score import Score
 from rewards.spec import CompiledSpec, Part, Spec, canonical_json, compile_spec
+
+CHUNK = 64
+"""Quick completions that are judged in one message to a worker."""
 
 Source = str | Completion | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 Prompt = str | Sequence[Mapping[str, Any]]
@@ -223,9 +226,13 @@ def _run_all(tasks: Mapping[str, Task]) -> dict[str, list[Score]]:
     away = {k: t for k, t in waiting.items() if t.part.verifier.runs != "inline"}
     pool = ThreadPoolExecutor(max(1, min(shared.num_workers, len(away))))
     try:
-        futures = {key: pool.submit(judge, task, shared) for key, task in away.items()}
+        chunks = [
+            (keys, pool.submit(judge_chunk, [away[k] for k in keys], shared))
+            for keys in _chunked(away, shared)
+        ]
         done |= {k: judge(t, shared) for k, t in waiting.items() if k not in away}
-        done |= {key: future.result() for key, future in futures.items()}
+        for keys, future in chunks:
+            done |= dict(zip(keys, future.result(), strict=True))
     except BaseException:  # Ctrl-C: what still runs must not hold up the end of the process
         shared.close()
         raise
@@ -235,6 +242,43 @@ def _run_all(tasks: Mapping[str, Task]) -> dict[str, list[Score]]:
         if not task.part.verifier.group:
             shared.cache.put(key, done[key][0])
     return done
+
+
+def _chunked(away: Mapping[str, Task], shared: Machinery) -> list[list[str]]:
+    """Put tasks that are quick, and many, together: a message costs more than their work."""
+    quick: dict[Verifier, list[str]] = {}
+    chunks: list[list[str]] = []
+    for key, task in away.items():
+        if task.part.verifier.runs == "thread" and not task.part.verifier.group:
+            quick.setdefault(task.part.verifier, []).append(key)
+        else:
+            chunks.append([key])
+    for keys in quick.values():
+        few = shared.num_workers == 1 or len(keys) < 2 * CHUNK
+        size = 1 if few else CHUNK
+        chunks += [keys[k : k + size] for k in range(0, len(keys), size)]
+    return chunks
+
+
+def judge_chunk(tasks: Sequence[Task], shared: Machinery) -> list[list[Score]]:
+    """Judge tasks of one verifier in one worker; alone, or where that fails, as `judge` does."""
+    from rewards.workers import WorkerError  # a module that is also run as a program
+
+    if len(tasks) == 1:
+        return [judge(tasks[0], shared)]
+    verifier = tasks[0].part.verifier
+    try:
+        judged = shared.workers().judge_many(
+            verifier, [t.completions[0] for t in tasks], [t.part.spec for t in tasks]
+        )
+    except WorkerError:  # one of them was too much for it: each for itself, then
+        judged = [(None, 0.0)] * len(tasks)
+    return [
+        judge(task, shared)
+        if score is None
+        else [settle_role(task.part, score).replace(elapsed_s=elapsed_s)]
+        for task, (score, elapsed_s) in zip(tasks, judged, strict=True)
+    ]
 
 
 def judge(task: Task, shared: Machinery) -> list[Score]:

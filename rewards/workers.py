@@ -24,7 +24,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -182,6 +183,25 @@ class WorkerPool:
         result: Score = self._run(job, verifier.timeout_s, verifier)
         return result
 
+    def judge_many(
+        self, verifier: Verifier, completions: Sequence[Completion], specs: Sequence[Spec]
+    ) -> list[tuple[Score | None, float]]:
+        """Run a verifier over many completions in one worker, one after the other.
+
+        Returns:
+            A score for each, None where the verifier raised, and the seconds that it took.
+
+        Raises:
+            WorkerTimeout: If they ran over the verifier's limit, times their number.
+            WorkerError: If the process died.
+        """
+        texts = {id(spec): spec.model_dump_json() for spec in specs}
+        pairs = [(c, texts[id(s)]) for c, s in zip(completions, specs, strict=True)]
+        job = ("judge_many", verifier.name, pairs)
+        result: list[tuple[Score | None, float]]
+        result = self._run(job, verifier.timeout_s * len(pairs), verifier)
+        return result
+
     def call(self, function: str, *args: Any, timeout_s: float) -> Any:
         """Call "module:function" in a worker; arguments and result are pickled.
 
@@ -305,11 +325,29 @@ def _judge(name: str, completion: Completion, spec_json: str) -> Score:
     from rewards.registry import get_verifier
     from rewards.score import Score
 
-    verifier = get_verifier(name)
-    score = verifier(completion, verifier.spec.model_validate_json(spec_json))
+    score = get_verifier(name)(completion, _spec(name, spec_json))
     if not isinstance(score, Score):
         raise TypeError(f"verifier {name!r} returned {type(score).__name__}, not a Score")
     return score
+
+
+@lru_cache(maxsize=1024)
+def _spec(name: str, spec_json: str) -> Spec:
+    """Return a spec, made once for all completions of its group."""
+    from rewards.registry import get_verifier
+
+    return get_verifier(name).spec.model_validate_json(spec_json)
+
+
+def _judge_many(
+    name: str, pairs: Sequence[tuple[Completion, str]]
+) -> list[tuple[Score | None, float]]:
+    results: list[tuple[Score | None, float]] = []
+    for completion, spec_json in pairs:
+        started = time.perf_counter()
+        ok, score = _answer("judge", name, completion, spec_json)
+        results.append((score if ok else None, time.perf_counter() - started))
+    return results
 
 
 def _call(function: str, args: tuple[Any, ...]) -> Any:
@@ -317,7 +355,12 @@ def _call(function: str, args: tuple[Any, ...]) -> Any:
     return getattr(importlib.import_module(module), attribute)(*args)
 
 
-_KINDS: dict[str, Callable[..., Any]] = {"load": _load, "judge": _judge, "call": _call}
+_KINDS: dict[str, Callable[..., Any]] = {
+    "load": _load,
+    "judge": _judge,
+    "judge_many": _judge_many,
+    "call": _call,
+}
 
 
 def _die_with_parent() -> None:

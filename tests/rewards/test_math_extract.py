@@ -35,6 +35,39 @@ BOXES = [
     (r"\boxed{odd $n$}", "odd $n$"),
     (r"\boxed{2**3}", "2**3"),
     (r"The answer is 6. \boxed{7}", "7"),
+    (r"so the answer is \boxed{5}!", "5"),
+    (r"\boxed{5!}", "5!"),
+    (r"$x = -\boxed{5}$", "-5"),
+    (r"so it is -\boxed{5}", "-5"),
+    (r"so it is -$\boxed{5}$", "-5"),
+    (r"-\boxed{5}", "-5"),
+    (r"-\boxed{x+1}", "-(x+1)"),
+    ("\\[\n-\\boxed{5}\n\\]", "-5"),
+    (r"- \boxed{5}", "5"),
+    ("Roots:\n- $\\boxed{5}$", "5"),
+    (r"> \boxed{5}", "5"),
+    (r"<b>\boxed{5}</b>", "5"),
+    (r"$3! \cdot 2!=\boxed{12}$", "12"),
+    (r"$x=\boxed{5}>0$", "5"),
+    (r"\boxed{50}\%", r"50\%"),
+    (r"\boxed{5}^\circ", r"5^\circ"),
+    (r"\boxed{9}^{\circ} \mathrm{C}", "9"),
+    (r"\boxed{5}\text{ cm}", r"5\text{ cm}"),
+    (r"\boxed{5} cm", "5"),
+    (r"\boxed{5}\text{ as claimed}", "5"),
+    (r"\boxed{5}. The answer is 5.", "5"),
+    (r"\boxed{\frac{1}{3}} or 0.333", r"\frac{1}{3}"),
+    (r"$x+40=180$ or $x=\boxed{140}$", "140"),
+    (r"\boxed{answer: 6; answer: 5}", "answer: 6; answer: 5"),
+    (r"\boxed{6. The answer is 5}", "6. The answer is 5"),
+    (r"\boxed{x=6, the answer is 5}", "x=6, the answer is 5"),
+    (r"\boxed{answer is 5, so 6}", "5, so 6"),
+    (r"\boxed{answer is 5 6}", "5 6"),
+    (r"\boxed{The answer is 5, which is 6}", "5, which is 6"),
+    (
+        r"\boxed{6 \text{ is not the answer; the answer is } 5}",
+        r"6 \text{ is not the answer; the answer is } 5",
+    ),
     (r"\boxed{7} The answer is consistent with the estimate.", "7"),
 ]
 SEVERAL = [
@@ -53,6 +86,7 @@ SEVERAL = [
     ("\\boxed{615}\n\\boxed{615}", "615"),
     (r"\boxed{615}, that is, \boxed{615}", "615"),
     (r"\boxed{1, 2} and \boxed{1,2}", "1,2"),
+    ("- $x=\\boxed{2}$\n- $x=\\boxed{3}$", "2, 3"),
 ]
 TAGS = [
     ("<answer> 7 </answer>", "7"),
@@ -65,6 +99,10 @@ TAGS = [
     ("<answer>6</answer> or <answer>7</answer>", "6 or 7"),
     ("<answer>7</answer></answer>", "7"),
     (r"\boxed{6} <answer>7</answer>", "7"),
+    (r"<answer>6 \boxed{5}</answer>", "6 {5}"),
+    (r"<answer>not \boxed{5}</answer>", "not {5}"),
+    (r"<answer>-\boxed{5}</answer>", "-5"),
+    ("<answer>the answer is 6. the answer is 5</answer>", "the answer is 6. the answer is 5"),
 ]
 SENTENCES = [
     ("Thus the answer is 7.", "7"),
@@ -93,7 +131,16 @@ SENTENCES = [
     (r"The answer is \[\sqrt{2}\]", r"\sqrt{2}"),
     ("The answer is $$7$$.", "7"),
     ("The answer is $7$!", "7"),
-    ("The answer is 5!", "5!"),
+    ("The answer is 42!", "42"),
+    ("The answer is **42**!", "42"),
+    ("The answer is 5!.", "5!"),
+    ("The answer is 42, not 41.", "42"),
+    ("Answer: 42 (since 0 is excluded)", "42"),
+    ("the answer is the point $(3,4)$", "(3,4)"),
+    (
+        "**Answer:** $\\begin{pmatrix} 1 \\\\\n2 \\end{pmatrix}$",
+        "\\begin{pmatrix} 1 \\\\\n2 \\end{pmatrix}",
+    ),
     ("The answer is $1$ or $2$.", "$1$ or $2$"),
     ("The answer is either 2 or 3.", "either 2 or 3"),
     ("The answer is $7$, which proves it.", "7"),
@@ -112,6 +159,18 @@ SENTENCES = [
     ("所以答案是7。", "7"),
     ("**答案：** $7$", "7"),
     ("答案为 7", "7"),
+    ("最终答案：7", "7"),
+    ("答: 7", "7"),
+    ("答：7。", "7"),
+    ("故选: B", "B"),
+    ("故选B", "B"),
+    ("Ответ: 7", "7"),
+    ("A resposta é 7.", "7"),
+    ("La risposta è 7.", "7"),
+    ("Lösung: 7", "7"),
+    ("정답: 7", "7"),
+    ("答え: 7", "7"),
+    ("答えは7です。", "7"),
 ]
 HEADINGS = [
     ("**Final Answer**:\n7", "7"),
@@ -147,6 +206,7 @@ LINES = [
     ("I added them.\nTherefore, x = 7.", "x = 7"),
     ("I added them.\nSo $x = 7$.", "$x = 7$"),
     ("I added them.\n5 km", "5 km"),
+    ("$x=3$ (since $x>0$)", "x=3"),
     ("It prints\n```\n42\n```", "42"),
     ('It prints\n"42"', "42"),
 ]
@@ -232,6 +292,53 @@ HEDGED = [
     "The answer could be **2**",
     "I added them.\nThe sum is not **2**.",
     "2 (or maybe 3)",
+    r"either \boxed{5} or 6",
+    r"\boxed{5} or 6",
+    r"\boxed{5} or \(6\)",
+    r"$\boxed{5}$ or $6$",
+    r"\boxed{5} (or 6)",
+    r"either 6 or \boxed{5}",
+    r"\boxed{5}\text{ or so}",
+    r"\boxed{6} vs \boxed{5}",
+    r"\boxed{6} otherwise \boxed{5}",
+    r"\boxed{5} is wrong",
+    r"The wrong answer is \boxed{5}",
+    "The wrong answer is 5",
+    r"other than \boxed{5}",
+    r"anything but \boxed{5}",
+    r"instead of \boxed{5}",
+    r"rather than \boxed{5}",
+    r"It is impossible that \boxed{5}",
+    r"\boxed{5}. Wait, it should be 6.",
+    r"\boxed{5}. Correction: the answer is 6.",
+    r"\boxed{5}. Actually the answer is 6.",
+    r"\boxed{5} Final answer: 6",
+    "The answer is 5, which is wrong",
+    "The answer is ~~5~~",
+    r"~~\boxed{5}~~",
+    "~~5~~",
+]
+COMPUTED_WITH = [
+    r"\boxed{5}0",
+    r"1\boxed{5}",
+    r"2\cdot\boxed5",
+    r"2 \times \boxed{5}",
+    r"\sqrt{\boxed5}",
+    r"$\boxed5!$",
+    r"\[\boxed{5}!\]",
+    r"\boxed5+1",
+    r"\boxed{5} + 1",
+    r"\boxed{5}^2",
+    r"\boxed{5}/6",
+    r"\boxed{6} / \boxed{5}",
+    r"3-\boxed{5}",
+    r"x\ne\boxed5",
+    r"x \neq \boxed{5}",
+    r"x < \boxed{5}",
+    r"x \ge \boxed{5}",
+    r"\boxed{5} < x",
+    r"\frac{\boxed{5}}{6}",
+    r"$|\boxed{-5}|$",
 ]
 HONEST_CLOSINGS = [
     "This is not a multiple of 3, so we are done.",
@@ -263,6 +370,14 @@ def test_what_is_doubted_or_taken_back_is_no_answer(text: str) -> None:
     found = extract(text)
     assert isinstance(found, Missing)
     assert found.code == "hedged"
+
+
+@pytest.mark.parametrize("text", COMPUTED_WITH)
+def test_a_box_within_a_larger_formula_is_no_answer(text: str) -> None:
+    found = extract(text)
+    assert isinstance(found, Missing)
+    assert found.code == "hedged"
+    assert "part of a larger formula" in found.reason
 
 
 @pytest.mark.parametrize("closing", HONEST_CLOSINGS)
@@ -387,6 +502,12 @@ DEGENERATE = [
     *("\n", "---\n", "```\n", "- 7\n", "*", "** ", "**7** ", "`7` ", "wait ", "wait, that ", "hmm"),
     *(
         "that is ",
+        "5 or ",
+        "- ",
+        "wait, 5 ",
+        "answer is 5 x ",
+        r"\frac{",
+        "~~",
         "no ",
         "not ",
         "maybe ",
@@ -425,9 +546,9 @@ def test_extraction_takes_linear_time(unit: str, around: tuple[str, str]) -> Non
     def cost(size: int) -> float:
         return _cost(around[0] + unit * (size // len(unit)) + around[1])
 
-    small = max(cost(10_000) for _ in range(2))
+    small = max(cost(6_000) for _ in range(2))
     # tenfold text costs tenfold time; a quadratic search would take a hundred times as long
-    assert cost(100_000) < max(0.003, small) * 40
+    assert cost(60_000) < max(0.002, small) * 40
 
 
 MEGABYTES = {
@@ -440,4 +561,4 @@ MEGABYTES = {
 
 @pytest.mark.parametrize("text", MEGABYTES.values(), ids=MEGABYTES)
 def test_a_megabyte_takes_seconds_at_most(text: str) -> None:
-    assert _cost(text) < 10
+    assert _cost(text) < 3  # about 0.5 where nothing else runs

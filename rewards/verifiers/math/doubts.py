@@ -1,13 +1,14 @@
 r"""Whether an answer stands: what is around it may deny, doubt, correct or compute with it.
 
 `objection` reads the words before, in and after an answer, and `part_of_formula` the arithmetic
-around a box; both look at a bounded stretch before it and scan what follows once. `sign` and
-`unit` are what belongs to a box's value and stands outside it.
+around a box; both look at a bounded stretch before it and scan what follows once. `signed`
+and `unit` add what belongs to a box's value and stands outside it.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from fractions import Fraction
 
 # ---- words --------------------------------------------------------------------------------------
@@ -52,18 +53,16 @@ _SAID_WRONG_BEFORE = re.compile(
     r"(?i)\b(?:wrong|incorrect|false) (?:(?:final )?(?:answer|value|result|solution)"
     rf"(?: (?:is|was|would be))?)?{_REACH}"
 )
-_SAID_WRONG_AFTER = re.compile(rf"{_GAP}(?:which|it)?{_WRONG.replace('(?:[', '(?:(?<=[$}}) ])is|[', 1)}")
+_SAID_WRONG_AFTER = re.compile(
+    rf"{_GAP}(?:(?:which|it|and it) )?(?:is|was|seems|looks)"
+    r"(?: (?:all|clearly|actually|probably|just|only))* (?:wrong|incorrect|false|a mistake)\b"
+)
 
 
 def objection(text: str, start: int, end: int, answer: str, *, final: bool = True) -> str | None:
-    """Return what speaks against the answer that stands there, if anything does.
+    """Return what speaks against `answer`, which stands from `start` to `end`, if anything does.
 
-    Args:
-        text: The whole text.
-        start: Where the answer starts in it.
-        end: Where it ends.
-        answer: What it says.
-        final: Whether "the answer is 6" contradicts an earlier mark.
+    Where `final` is true, a later "the answer is 6" contradicts it as well.
     """
     before = text[max(start - BEFORE_CHARS, 0) : start]
     if _RIGHT_AFTER.match(text, end) or _LATER.search(text, end):
@@ -87,7 +86,9 @@ _NUMERAL = r"[-−]?(?:\\[dt]?frac\{\d+\}\{\d+\}|\d(?:[\d,]*\d)?(?:\.\d+)?(?:/\d
 _ALONE = r"(?![\w^/!]|\.\d|\s*(?:[*+=]|\\(?:cdot|times|frac|sqrt|pi)))"
 _OPEN = r"[\s:*_$({\\\[]*+(?:[a-z]\s?=\s?)?"
 _STOP = r"[$*_)}\\\] \t]*+(?=[.,;!\n]|\Z)"
-_OR_BEFORE = re.compile(rf"(?i)(?<![\w./])({_NUMERAL})[$)\\]* or{_REACH}")
+_OR_BEFORE = re.compile(
+    rf"(?i)(?:\A|\beither |\bis |[$(] *(?:[a-z] ?= ?)?)({_NUMERAL})[$)\\]* or{_REACH}"
+)
 _OR_AFTER = re.compile(rf"{_GAP}(?:text\{{ ?)?or\b[ }}]*{_OPEN}({_NUMERAL}){_ALONE}")
 _CORRECTED = re.compile(
     r"(?i)\b(?:wait|correction|actually|oops|sorry|hmm)\b[\s,.!:*-]*+(?:no\b[\s,.!]*+)?"
@@ -107,10 +108,7 @@ def _contradiction(text: str, before: str, end: int, answer: str, final: bool) -
         return None
     others = [_OR_BEFORE.search(before), _OR_AFTER.match(text, end), _CORRECTED.search(text, end)]
     if final:
-        stated = None
-        for stated in _STATED.finditer(text, end):
-            pass  # the last one is what the text comes to
-        others.append(stated)
+        others += deque(_STATED.finditer(text, end), 1)  # the last is what the text comes to
     for other in filter(None, others):
         if _differ(value, _number(other[1])):
             return f"is contradicted by {other[1]!r:.40}"
@@ -144,7 +142,7 @@ _TIMES = r"cdot|times|div|pm|mp|pi"
 _OPERATOR_BEFORE = re.compile(
     rf"""(?x) (?: \d | \d\*\*? | [\w)}}]\ \*\  | \d\s*\$\s*\^ | [\w)}}$]\ *\+\s*
     | (?: [\d)}}\]!] | (?<![A-Za-z])[A-Za-z] ) \$? \ *[-−]\s*
-    | (?: / | [\^×·÷±≠≤≥] | != | (?<!<)<(?=[\s\\]*\Z) | [\w)}}$]\ ?>\ ? | [A-Za-z)]_ )\s*
+    | (?: / | [\^×·÷±≠≤≥] | \s!= | (?<!<)<(?=[\s\\]*\Z) | [\w)}}$]\ ?>\ ? | [A-Za-z)]_ )\s*
     | \\(?:{_NAMED}|{_COMPARED}|{_TIMES})\s*
     | (?: \\(?:{_NAMED}) | (?<![A-Za-z])[A-Za-z] ) \(\s* | \([-\d.\s]+,\s*
     | (?: \\left\s*\| | \\lvert | \\lfloor | \\lceil | [=$(]\| )\s*
@@ -154,7 +152,8 @@ _OPERATOR_BEFORE = re.compile(
 )
 _OPERATOR_AFTER = re.compile(
     rf"""(?x) [)}}]*! (?: \$ | \s*(?: \$\$ | \\\) | \\\] | [+*^=] ) )
-    | (?:\\right)? [)}}$]* (?: \d | [.,]\d | [xyz](?!\w) | \^(?!\{{?\\?(?:circ|prime|text|th)) | \*\*?\d
+    | (?:\\right)? [)}}$]* (?: \d | [.,]\d | [xyz](?!\w) | \*\*?\d
+    | \^(?!\{{?\\?(?:circ|prime|text|th))
     | \s\*\s\d | (?:[ \t]|\\[,;:!])* (?: \+[ \t]*[\w\\($] | /[ \t]*(?:\d|\\(?!text|math)|[xyz]\b|\()
       | [-−][ ]?(?:\d|\\(?:frac|sqrt|pi)|[xyz]\b) | [×·÷±]
       | \\(?:{_TIMES}|sqrt|[dt]?frac|over|choose)(?![A-Za-z]) ) )"""
@@ -163,12 +162,14 @@ _COMPARED_AFTER = re.compile(
     rf"[$)}}]*(?:[ \t]|\\[,;:!])*(?:[≠≤≥]|!=|<(?=[\s\d])|>(?= ?\d)|\\(?:{_COMPARED})(?![A-Za-z]))"
 )
 _ASIDE = re.compile(r"\\(?:text|mbox)\{[^{}]*\}|<[^<>\s][^<>]*>")
-_MINUS = re.compile(r"(?:\A|\n|[=$({\[,:;&]|\b[A-Za-z]{2,}\s|[^\x00-\x7f])(\s*)[-−](\s?)(\\?\$)?\s?\Z")
+_MINUS = re.compile(
+    r"(?:\A|\n|[=$({\[,:;&]|\b[A-Za-z]{2,} |[^\x00-\x7f])(\s*)[-−](\s?)(\\?\$)?\s?\Z"
+)
 _UNIT = re.compile(
-    r"\$?(\\?%|°|\^\{?\\circ\}?|_\{?\d{1,2}\}?)"
-    r"|((?:\\[,;: ]|[~ ])*\\(?:text|mathrm)\{[~ ]*"
+    r"\$?(\\?%|°|\^\{?\\circ\}?+|_\{?\d{1,2}+\}?+)(?![\s~]*\\(?:text|mathrm))"
+    r"|((?:\\[,;: ]|[~ ])*\\text\{[~ ]*"
     r"(?!(?:and|as|by|for|if|in|is|or|since|so|we|when|where|which|with)\b)"
-    r"[A-Za-z]+(?:[~ ][A-Za-z]+)?\})"
+    r"[A-Za-z]+(?:[~ ][A-Za-z]+)?\})(?![\s~$]*(?:[/^]|\\(?:text|mathrm)))"
 )
 _NUMERIC = re.compile(r"(?:[^A-Za-z]|\\(?:[dt]?frac|sqrt|pi)(?![A-Za-z]))+")
 
@@ -196,3 +197,111 @@ def unit(text: str, end: int, value: str) -> tuple[str, int]:
     """Return the unit that follows a box with a number, and where it ends."""
     found = _UNIT.match(text, end) if _NUMERIC.fullmatch(value[:1000]) else None
     return (found[1] or found[2], found.end()) if found else ("", end)
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+LINE_CHARS = 200
+"""A line that is longer is prose."""
+MATH = r"\$\$?([^$]++)\$\$?|\\\(((?:[^\\]|\\(?!\)))++)\\\)|\\\[((?:[^\\]|\\(?!\]))++)\\\]"
+QUOTES = ' \t\r\n*_`"“”#'
+TAIL = re.compile(r"(?<!\\)[.,]+\Z")
+STARS = re.compile(r"(?<![\w)}])\*\*|\*\*(?![\w({\\])")  # bold, where it cannot be a power
+FORMULA = re.compile(MATH)
+_POINT = re.compile(
+    r"(?i)(?:the |an? )?(?:(?:ordered|open|closed|complex|real|column|unit) )?"
+    r"(?:point|number|value|set|interval|vector|matrix|pair|triple|function|polynomial|expression"
+    r"|equation|line|ratio|fraction|integer) (\$[^$]+\$)\.?"
+)
+_COPULA = re.compile(r".*\b(?:is|are|equals)\b[\s:*_]*+(.+)")
+_DENIAL = re.compile(rf"(?i)\b(?:not|no|never|neither|if|suppose|one of|{MAYBE})\b|n['’]t\b")
+_NAMES = re.compile(
+    r"\\(?:text|mbox|mathrm)\{[^{}]*+\}|\\[A-Za-z]++"
+    r"|\b(?:arc)?(?:sin|cos|tan|cot|sec|csc)\b|\b(?:log|exp|sqrt|and|or)\b"
+)
+_PROSE = re.compile(r"[^\W\d_]{3}|\b(?:is|it|of|to|in|so|no|if|by|we|be|at|an|on)\b|[:?]\Z")
+_MATHS = re.compile(r"[\d=^√∞π∅\\]|\A\(?[A-Z]\)?\Z")
+_NOUN = r"[ /]?(?!(?:or|and|is|are|was|not|more|less|than|to|of|times)\b)[^\W\d_]+"
+_AMOUNT = re.compile(rf"(?:[-+−]?[$€£]?\d[\d.,/]*+|\$[^$]++\$){_NOUN}(?:{_NOUN})?[\^²³\d]*")
+
+
+def bare(text: str) -> str:
+    """Take off emphasis, quotes, a lone formula's delimiters, and "the total is" before a value."""
+    text = STARS.sub("", text).strip(QUOTES)
+    if named := _POINT.fullmatch(text):
+        text = named[1]
+    if formula := FORMULA.fullmatch(text):
+        inner: str = formula[formula.lastindex or 0]
+        return TAIL.sub("", inner.strip())
+    stated = _COPULA.fullmatch(text) if len(text) <= LINE_CHARS else None
+    if stated and is_value(stated[1]) and not _DENIAL.search(text):
+        return bare(stated[1])
+    return text.rstrip(".")
+
+
+def is_value(text: str) -> bool:
+    """Whether a line is nothing but a number, an amount or a formula."""
+    if len(text) > LINE_CHARS:
+        return False
+    text = STARS.sub("", text).strip(QUOTES + ".")
+    if FORMULA.fullmatch(text) or _AMOUNT.fullmatch(text):
+        return True
+    return bool(_MATHS.search(text)) and not _PROSE.search(_NAMES.sub(" ", text))
+
+
+# ---- boxes, sentences and lines ----------------------------------------------------------------
+
+BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
+_TEXT = re.compile(r"\\(?:text(?:bf|rm|it)?|math(?:rm|bf)|mbox)\{([^{}]*+)\}")
+_SAID = re.compile(
+    r"(?is)[\s*_]*(?:(?:so|thus|hence|therefore)\b[\s,]*)?"
+    r"(?:(?:(?:the|my) )?(?:final |correct )?answer[\s*_]*(?:is\b:?|[:=])[\s*_]*){1,2}"
+    r"((?:(?!\banswer\b).)+?)\.?\s*"
+)
+_PLAIN = re.compile(r"[-−]?\d[\d,.]*")
+
+
+def spoken(text: str) -> str:
+    """Return the value in a box or in tags: "The answer is 7" may be all that stands there."""
+    if (said := _SAID.fullmatch(_TEXT.sub(r"\1", text[:LINE_CHARS]))) and len(text) < LINE_CHARS:
+        value = said[1].strip(QUOTES)
+        return bare(value) if FORMULA.fullmatch(value) else value
+    return STARS.sub("", BOX.sub("", text)).strip()
+
+
+def calm(text: str) -> str:
+    """Take off a "!" that ends a sentence; in a formula it may be a factorial."""
+    calm = text.rstrip("!")
+    is_whole = calm.endswith(("**", "$")) or _PLAIN.fullmatch(calm)
+    return calm if is_whole else text
+
+
+_RULES = "-*_=`~$\\[] \t\r\n"
+
+
+def last(text: str) -> tuple[int, int]:
+    """Return where the last line starts and ends, without rules, fences and lone delimiters."""
+    stop = len(text.rstrip(_RULES))
+    end = text.find("\n", stop)
+    return (text.rfind("\n", 0, stop) + 1, len(text) if end < 0 else end) if stop else (0, 0)
+
+
+GAP_CHARS = 80
+"""The most that may stand between two boxes that are one answer."""
+_CONNECTIVES = re.compile(
+    r"(?:[\s$,;&*_`~{}和或]|(?<=\n)[-+•] "
+    r"|\\[()\[\],;:! \\]|\\q?quad\b|\\(?:text|mbox)\{|\(\w{1,2}\)"
+    r"|\b(?:and|or|et|ou|und|oder)\b"
+    r"|(?:\b[A-Za-z]{1,2}|\\[A-Za-z]{1,8})(?:_\{?\w{1,3}\}?|\(\w{1,3}\))? ?=)*+"
+)
+_BLANK = re.compile(r"\\(?:text\w*+|math\w++|mbox|q?quad|l?dots|[,;:!])|[\s{}$*_.?~\\]")
+
+
+def connects(text: str, start: int, end: int) -> bool:
+    """Whether what stands between two boxes makes one answer of them."""
+    return end - start <= GAP_CHARS and bool(_CONNECTIVES.fullmatch(text, start, end))
+
+
+def is_blank(text: str) -> bool:
+    """Whether an answer says nothing."""
+    return not _BLANK.sub("", text) and r"\{" not in text  # \{\} is the empty set

@@ -13,23 +13,40 @@ From the most to the least deliberate, the first of these that is there decides:
 The last of a kind counts, but tags, boxes or bolds with nothing but connectives between them
 ("\boxed{2} or \boxed{3}", "$x=\boxed{2}$, $y=\boxed{3}$") are one answer of several values, and
 the same value again is the same answer. A marker that was begun and not finished is no answer: the
-model was cut off while it gave one. Nor is one that is denied or doubted by the words right before
-it ("not", "might be"), within it ("7 or maybe 8") or right after it ("is not the answer"), or by
-a later "wait, that is wrong". Nothing else that follows an answer takes it back.
+model was cut off while it gave one. Nor is one that is denied or doubted by the words around it
+("might be 7", "7 or 8"), taken back later ("wait, that is wrong", "Final answer: 8"), or part of a
+larger formula: `doubts` says which.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from rewards.verifiers.math.doubts import (
+    BOX,
+    LINE_CHARS,
+    MATH,
+    TAIL,
+    bare,
+    calm,
+    connects,
+    is_blank,
+    is_value,
+    last,
+    objection,
+    part_of_formula,
+    signed,
+    spoken,
+    unit,
+)  # fmt: skip
+
 MAX_CHARS = 4096
 """What is longer is read by nobody: of such an answer, enough is returned to tell."""
-LINE_CHARS = 200
-"""A line that is longer is prose."""
-GAP_CHARS = 80
-"""The most that may stand between two boxes that are one answer."""
+MAX_PARTS = 256
+"""Of the boxes that are one answer; no list is longer."""
 MAX_MENTIONS = 16
 """Of the word "answer", from the end; it bounds the time and no honest text has more idle ones."""
 
@@ -75,11 +92,11 @@ def extract(text: str, how: How = "auto") -> Answer | Missing:
             is not empty, whatever it holds.
     """
     if how == "last_line":
-        text = text[slice(*_last(text))]
+        text = text[slice(*last(text))]
     for source, find in _SEARCHES[how]:
         found = find(text)
         if isinstance(found, _Found):
-            return _objection(text, found, source) or Answer(found.text, source)
+            return _objection(text, found, source, how) or Answer(found.text, source)
         if found:
             return found
     return Missing(
@@ -90,70 +107,33 @@ def extract(text: str, how: How = "auto") -> Answer | Missing:
 
 def unbox(text: str) -> str:
     r"""Return what `text` would say within a `\boxed`, for gold answers may hold one as well."""
-    found = _boxed(text)
-    return found.text if isinstance(found, _Found) else _spoken(text)
+    found = _boxes(text)
+    if isinstance(found, _Found):
+        return signed(text, found.start, found.text)
+    return text if found else spoken(text)
 
 
-# ---- doubts -------------------------------------------------------------------------------------
-
-_BLANK = re.compile(r"\\(?:text\w*+|math\w++|mbox|q?quad|l?dots|[,;:!])|[\s{}$*_.?~\\]")
-_MAYBE = r"(?:maybe|perhaps|possibly|probably|(?:might|may|could)(?: also)? be)"
-_BEFORE = re.compile(
-    rf"(?i)(?:\b(?:not|cannot|neither|{_MAYBE})|n['’]t)(?: be)?(?: equal)?(?: to)?"
-    r"(?:[\s:$*_({`\\\[\"]|\b[a-z] ?=)*+\Z"
-)
-_WITHIN = re.compile(rf"(?i)\b(?:{_MAYBE}|not sure)\b|\A\W*not\b[\s*_]*[$\\(\d-]")
-_DENIED = (
-    r"(?:n['’]t| not) (?:(?:the|a|my|our|final|correct|right) )*"
-    r"(?:answer|solution|correct|right(?![- ]?\w))\b"
-)
-_WRONG = (
-    r"(?:['’]s| is| was| seems| looks)(?: (?:all|clearly|actually|probably|just|only))*"
-    rf"(?: (?:wrong|incorrect|a mistake|a guess)\b|{_DENIED})"
-)
-_TAKEN_BACK = (
-    rf"(?:(?:that|(?:my|the|this|that) answer){_WRONG}|scratch that\b|never ?mind\b"
-    r"|I (?:made a mistake|was wrong)\b)"
-)
-_RIGHT_AFTER = re.compile(
-    r"(?i)[\s.,;:!?$*_)(\]}\\\"-]*+(?:(?:but|and|no)\b[\s,.!]*+)?"
-    rf"(?:is{_DENIED}|{_TAKEN_BACK}|(?:or )?(?:it )?{_MAYBE} [$\\\d-])"
-)
-# Without a "wait", "this is wrong" may be said of the statement that a letter stands for.
-_LATER = re.compile(
-    r"(?i)\b(?:wait|oops|hmm|actually|sorry)\b[\s,.!:-]*+(?:(?:no|but|actually)\b[\s,.!]*+)?"
-    rf"(?:{_TAKEN_BACK}|(?:this|it){_WRONG})"
-)
-
-
-def _objection(text: str, found: _Found, source: Source) -> Missing | None:
+def _objection(text: str, found: _Found, source: Source, how: How = "auto") -> Missing | None:
     answer = found.text[: MAX_CHARS + 1]
-    if not _BLANK.sub("", answer) and r"\{" not in answer:  # \{\} is the empty set
+    if is_blank(answer):
         return Missing(f"the {source} answer is empty", "empty_answer")
-    before = text[max(found.start - 40, 0) : found.start]
-    after = _RIGHT_AFTER.match(text, found.end) or _LATER.search(text, found.end)
-    if after or _BEFORE.search(before) or _WITHIN.search(answer):
-        return Missing(f"the {source} answer {answer!r:.80} is doubted or taken back", "hedged")
-    return None
+    doubt = objection(text, found.start, found.end, answer, final=how == "auto")
+    return Missing(f"the {source} answer {answer!r:.80} {doubt}", "hedged") if doubt else None
 
 
 # ---- tags and boxes -----------------------------------------------------------------------------
 
 _TAG = re.compile(r"<(/)?(?:answer|Answer|ANSWER)\s*+>|<\|(?:begin|(end))_of_box\|>")
-_BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
 # TeX also boxes what has no braces; a \boxed before a word is somebody writing about boxes.
 _TOKEN = re.compile(
     r"\\\\?(?:boxed|fbox)(?![A-Za-z])\s*+(?:(?P<brace>\{)|(?P<bare>-?\d[\d,./]*+|[A-Za-z](?!\w)))?"
     r"|\\.|[{}]",
     re.DOTALL,
 )
-_CONNECTIVES = re.compile(
-    r"(?:[\s$,;&*_`~{}和或]|\\[()\[\],;:! \\]|\\q?quad\b|\\(?:text|mbox)\{|\(\w{1,2}\)"
-    r"|\b(?:and|or|et|ou|und|oder)\b"
-    r"|(?:\b[A-Za-z]{1,2}|\\[A-Za-z]{1,8})(?:_\{?\w{1,3}\}?|\(\w{1,3}\))? ?=)*+"
-)
 _OR = re.compile(r"\b(?:or|ou|oder)\b|或")
-_TEXT = re.compile(r"\\(?:text(?:bf|rm|it)?|math(?:rm|bf)|mbox)\{([^{}]*+)\}")
+
+
+_DIGIT = re.compile(r"\d")
 
 
 def _tagged(text: str) -> _Found | Missing | None:
@@ -168,8 +148,18 @@ def _tagged(text: str) -> _Found | Missing | None:
 
 
 def _boxed(text: str) -> _Found | Missing | None:
+    """Return the last boxes' answer with its sign and unit, if nothing is computed with it."""
+    if not isinstance(found := _boxes(text), _Found):
+        return found
+    if re.search(r"\w", found.text) and part_of_formula(text, found.start, found.end):
+        return Missing(f"the box {found.text!r:.80} is part of a larger formula", "hedged")
+    after, end = unit(text, found.end, found.text)
+    return _Found(found.start, end, signed(text, found.start, found.text) + after)
+
+
+def _boxes(text: str) -> _Found | Missing | None:
     """Find all boxes in one pass, and join the last ones."""
-    if not (first := _BOX.search(text)):
+    if not (first := BOX.search(text)):
         return None
     places: list[_Place | None] = []
     braces: list[tuple[int, int, int] | None] = []  # the open ones, and the boxes they open
@@ -183,7 +173,7 @@ def _boxed(text: str) -> _Found | Missing | None:
             braces.append(None)
         elif token[0] == "}" and braces and (box := braces.pop()):
             places[box[0]] = (box[1], box[2], *token.span())
-    return _joined(text, places, _spoken)
+    return _joined(text, places, spoken)
 
 
 def _joined(
@@ -195,12 +185,12 @@ def _joined(
         return unfinished if places else None
     start, inside, stop, end = places[-1]
     parts = [(inside, stop, "")]
-    for earlier in filter(None, reversed(places[:-1])):
+    for earlier in filter(None, places[-2:-MAX_PARTS:-1]):
         if earlier[3] > start:  # a box around all that was found so far
-            if not (_connects(text, earlier[1], start) and _connects(text, end, earlier[2])):
+            if not (connects(text, earlier[1], start) and connects(text, end, earlier[2])):
                 parts = [(earlier[1], earlier[2], "")]
             end = earlier[3]
-        elif _connects(text, earlier[3], start):
+        elif connects(text, earlier[3], start):
             joint = " or " if _OR.search(text, earlier[3], start) else ", "
             parts.append((earlier[1], earlier[2], joint))
         else:
@@ -213,30 +203,31 @@ def _joined(
     return _Found(start, end, "".join(reversed(values.values())))
 
 
-def _connects(text: str, start: int, end: int) -> bool:
-    return end - start <= GAP_CHARS and bool(_CONNECTIVES.fullmatch(text, start, end))
-
-
 def _inside(text: str) -> str:
+    """Return a tag's value: that of a box with words around it, or all of it."""
     boxed = _boxed(text)
-    return "" if isinstance(boxed, Missing) else boxed.text if boxed else _spoken(text)
-
-
-def _spoken(text: str) -> str:
-    """Return the value in a box or in tags: "The answer is 7" may stand there too."""
-    said = _said(_TEXT.sub(r"\1", text))
-    return said.text if isinstance(said, _Found) else _STARS.sub("", _BOX.sub("", text)).strip()
+    if isinstance(boxed, _Found):
+        around = text[: boxed.start] + text[boxed.end :]
+        if not _DIGIT.search(around) and not _objection(text, boxed, "boxed"):
+            return boxed.text
+    return "" if isinstance(boxed, Missing) and boxed.code != "hedged" else spoken(text)
 
 
 # ---- sentences ----------------------------------------------------------------------------------
 
-_WORD = re.compile("answer|correct (?:option|choice)|####|réponse|antwort|respuesta|答案")
+_WORD = re.compile(
+    "answer|correct (?:option|choice)|####|réponse|antwort|respuesta|resposta|risposta|lösung"
+    "|ответ|答案|答[:：]|答え|故选|정답"
+)
 _MARK = re.compile(
-    r"""(?xi) (?: (?P<hashes> (?<!\S) \#{4} (?!\#) ) | 答案 (?: [是为為] | \s*+ [:：] )
-    | (?<![^\W_]) (?: answers? | correct\ (?:option|choice) | réponse | antwort | respuesta )
+    r"""(?xi) (?: (?P<hashes> (?<!\S) \#{4} (?!\#) | (?<!\w) (?: lösung: | 答\s?[:：] ) )
+    | 答案 (?: [是为為] | \s*+ [:：] ) | 答え \s?(?: は | [:：] ) | 정답 (?: 은 | \s*[:：] )
+    | 故选 \s*[:：]?\s*(?=\(?[A-G])
+    | (?<![^\W_]) (?: answers? | correct\ (?:option|choice) | réponse | antwort | respuesta
+       | resposta | risposta | ответ )
       (?: \ finale? )? [*_ \t]*+
       (?: (?:to|for|in|of)\b [^.:=\n]{1,40}? | \([^()\n]{1,40}\) [*_ \t]*+ )??
-      (?: (?:is|are|was|equals|est|ist|lautet|es|(?:would|should|must|will)\ be)\b | [:：=]
+      (?: (?:is|are|was|equals|est|ist|lautet|es|é|è|(?:would|should|must|will)\ be)\b | [:：=]
         | (?P<doubt> (?:might|may|could)\ (?:also\ )?be\ [*_]*+ (?=[$\\\d(`-]|either\b|[A-E]\b)
                      | is ?n['’]t ) | (?P<heading> (?=\n) ) ) )
     [*_:：}\ \t]*+ \s*+ (?: (?:therefore|thus|hence|then|simply|exactly|indeed|option|choice
@@ -245,20 +236,23 @@ _MARK = re.compile(
 _HEADING = re.compile(r"(?i)[#*_>\s-]*+(?:the |my )?(?:final |correct )?")
 # Here the answer is talked about and not given.
 _IDLE = re.compile(r"(?i)(?:correct|consistent with|reasonable|verified|confirmed|found)\b")
-_MATH = r"\$\$?([^$]++)\$\$?|\\\(((?:[^\\]|\\(?!\)))++)\\\)|\\\[((?:[^\\]|\\(?!\]))++)\\\]"
-_DISPLAY = re.compile(rf"(?:(?!\$[^$]){_MATH}|```\w*\n([^`]++)```)[ \t.]*+(?=\n|\Z)")
+_DISPLAY = re.compile(rf"(?:(?!\$[^$]){MATH}|```\w*\n([^`]++)```)[ \t.]*+(?=\n|\Z)")
 _ITEM = re.compile(r"[ \t]*+(?:[-+•*]|\(?\w[.)])[ \t]++")
 _ITEMS = re.compile(rf"(?:{_ITEM.pattern}[^\n]++(?:\n|\Z))++")
 _END = re.compile(
     r"""(?<![ap]\.m)\.(?=[*_"')\]]*+(?:\s|\Z))|(?<=\$)!|。|\n|,? (?:which|since|because)\b"""
     r"|, (?:so|as|thus|hence|therefore|giving|and (?:so|we|this|that))\b"
+    r"|, (?:and )?not (?=[$\\\d-])| \((?:since|because|as|where|for)\b|(?:です|である)(?=[。\s]|\Z)"
 )
+
+_ENVIRONMENT = re.compile(r"[ *]*(\$\$?)[^$]*?\\begin\{[^$]*\\end\{[^$]*\1")
 
 
 def _said(text: str) -> _Found | Missing | None:
     """Find the last sentence, heading or #### that gives the answer."""
-    words = list(_WORD.finditer(text.replace("İ", "I").lower()))  # İ is the one that would grow
-    for word in reversed(words[-MAX_MENTIONS:]):
+    lowered = text.replace("İ", "I").lower()  # İ is the one that would grow
+    # a list of all would wake the garbage collector, which costs more than the search
+    for word in reversed(deque(_WORD.finditer(lowered), MAX_MENTIONS)):
         if not (mark := _MARK.match(text, word.start())):
             continue
         if mark["doubt"]:
@@ -270,7 +264,7 @@ def _said(text: str) -> _Found | Missing | None:
 
 def _is_idle(text: str, mark: re.Match[str]) -> bool:
     if mark["hashes"]:  # it may be a heading of the fourth rank
-        return not _is_value(text[mark.end() : mark.end() + LINE_CHARS].partition("\n")[0])
+        return not is_value(text[mark.end() : mark.end() + LINE_CHARS].partition("\n")[0])
     if mark["heading"] is not None:
         before = text[max(mark.start() - 40, 0) : mark.start()].rpartition("\n")[2]
         return not _HEADING.fullmatch(before)
@@ -283,108 +277,67 @@ def _value_at(text: str, mark: re.Match[str]) -> _Found:
     window = text[start : start + MAX_CHARS + 1]
     if display := _DISPLAY.match(window):
         inner: str = display[display.lastindex or 0]
-        return _Found(start, start + display.end(), _TAIL.sub("", inner.strip()))
+        return _Found(start, start + display.end(), TAIL.sub("", inner.strip()))
     if "\n" in mark[0] and (listed := _ITEMS.match(window)):
-        items = [_bare(_ITEM.sub("", line, count=1)) for line in listed[0].split("\n") if line]
+        items = [bare(_ITEM.sub("", line, count=1)) for line in listed[0].split("\n") if line]
         return _Found(start, start + listed.end(), ", ".join(items))
-    stop = end.start() if (end := _END.search(window)) else len(window)
-    return _Found(start, start + stop, _bare(window[:stop]))
+    matrix = _ENVIRONMENT.match(window)  # its lines may be lines here
+    stop = (
+        end.start() if (end := _END.search(window, matrix.end() if matrix else 0)) else len(window)
+    )
+    value = window[:stop].rstrip()
+    factorial = value.endswith("!") and window.startswith(".", stop)
+    return _Found(start, start + stop, bare(value if factorial else calm(value)))
 
 
 # ---- lines --------------------------------------------------------------------------------------
 
-_QUOTES = ' \t\r\n*_`"“”#'
-_TAIL = re.compile(r"(?<!\\)[.,]+\Z")
-_STARS = re.compile(r"(?<![\w)}])\*\*|\*\*(?![\w({\\])")  # bold, where it cannot be a power
-_FORMULA = re.compile(_MATH)
-_COPULA = re.compile(r".*\b(?:is|are|equals)\b[\s:*_]*+(.+)")
-_DENIAL = re.compile(rf"(?i)\b(?:not|no|never|neither|if|suppose|one of|{_MAYBE})\b|n['’]t\b")
+_REASON = re.compile(r" \((?:since|because|as|where|for)\b[^\n]*\)\.?\Z")
 _VERB = re.compile(r"(?i)\b(?:is|are|was|be|has|have|do|does|can|could|might|equals?)\b|n['’]t\b")
-_NAMES = re.compile(
-    r"\\(?:text|mbox|mathrm)\{[^{}]*+\}|\\[A-Za-z]++"
-    r"|\b(?:arc)?(?:sin|cos|tan|cot|sec|csc)\b|\b(?:log|exp|sqrt|and|or)\b"
-)
-_PROSE = re.compile(r"[^\W\d_]{3}|\b(?:is|it|of|to|in|so|no|if|by|we|be|at|an|on)\b|[:?]\Z")
-_MATHS = re.compile(r"[\d=^√∞π∅\\]|\A\(?[A-Z]\)?\Z")
-_UNIT = r"[ /]?(?!(?:or|and|is|are|was|not|more|less|than|to|of|times)\b)[^\W\d_]+"
-_AMOUNT = re.compile(rf"(?:[-+−]?[$€£]?\d[\d.,/]*+|\$[^$]++\$){_UNIT}(?:{_UNIT})?[\^²³\d]*")
 _BOLD = re.compile(r"\*\*([^*\n]++)\*\*|`([^`\n]++)`")
 _LEAD = re.compile(r"(?i)(?:(?:therefore|thus|so|hence|then|we get|we have)\b[\s,:]*+)*+=?\s*+")
 
 
-def _bare(text: str) -> str:
-    """Take off emphasis, quotes, a lone formula's delimiters, and "the total is" before a value."""
-    text = _STARS.sub("", text).strip(_QUOTES)
-    if formula := _FORMULA.fullmatch(text):
-        inner: str = formula[formula.lastindex or 0]
-        return _TAIL.sub("", inner.strip())
-    stated = _COPULA.fullmatch(text) if len(text) <= LINE_CHARS else None
-    if stated and _is_value(stated[1]) and not _DENIAL.search(text):
-        return _bare(stated[1])
-    return text.rstrip(".")
-
-
-def _is_value(text: str) -> bool:
-    """Whether a line is nothing but a number, an amount or a formula."""
-    if len(text) > LINE_CHARS:
-        return False
-    text = _STARS.sub("", text).strip(_QUOTES + ".")
-    if _FORMULA.fullmatch(text) or _AMOUNT.fullmatch(text):
-        return True
-    return bool(_MATHS.search(text)) and not _PROSE.search(_NAMES.sub(" ", text))
-
-
-def _last(text: str) -> tuple[int, int]:
-    """Return where the last line starts and ends, without rules, fences and lone delimiters."""
-    end = len(text)
-    while end > 0:
-        start = text.rfind("\n", 0, end) + 1
-        if text[start:end].strip("-*_=`~$\\[] \t\r"):
-            return start, end
-        end = start - 1
-    return 0, 0
-
-
 def _bold(text: str) -> _Found | Missing | None:
-    start, end = _last(text)
-    if _ITEM.match(text, start, end):  # one item of a list is not the answer
+    start, end = last(text)
+    if end - start > MAX_CHARS or _ITEM.match(
+        text, start, end
+    ):  # one item of a list is not the answer
         return None
     bold = _BOLD.finditer(text, start, end)
     marked = [(m.start(), *m.span(m.lastindex or 0), m.end()) for m in bold]
-    values: list[_Place | None] = [m for m in marked if _is_value(_bare(text[m[1] : m[2]]))]
+    values: list[_Place | None] = [m for m in marked if is_value(bare(text[m[1] : m[2]]))]
     if not values and marked and not text[marked[-1][3] : end].strip(" \t\r.!"):
         words = text[marked[-1][1] : marked[-1][2]]
         values = [marked[-1]] if len(words.split()) <= 3 and ":" not in words else []
-    return _joined(text, values, _bare)
+    return _joined(text, values, bare)
 
 
 def _last_line(text: str) -> _Found | None:
-    start, end = _last(text)
+    start, end = last(text)
     line = text[start:end].strip()
+    line = _REASON.sub("", line) if len(line) <= LINE_CHARS else line
     if _ITEM.match(line):
         return None
     value = _LEAD.sub("", line, count=1)
-    if not _is_value(value):
-        value = _bare(line)
+    if not is_value(value):
+        value = bare(line)
         alone = 0 < len(line) <= LINE_CHARS and not text[:start].strip()
         if not alone or _VERB.search(value):
             return None
-    return _Found(start, end, _bare(value))
+    return _Found(start, end, bare(value))
 
 
 def _whole(text: str) -> _Found | None:
-    return _Found(0, len(text), _bare(text)) if text else None
+    return _Found(0, len(text), bare(text)) if text else None
 
 
 _SEARCHES: dict[How, list[tuple[Source, Callable[[str], _Found | Missing | None]]]] = {
     "auto": [
-        ("answer_tag", _tagged),
-        ("boxed", _boxed),
-        ("sentence", _said),
-        ("bold", _bold),
+        ("answer_tag", _tagged), ("boxed", _boxed), ("sentence", _said), ("bold", _bold),
         ("last_line", _last_line),
     ],
     "boxed": [("boxed", _boxed)],
     "answer_tag": [("answer_tag", _tagged)],
     "last_line": [("last_line", find) for find in (_tagged, _boxed, _said, _whole)],
-}
+}  # fmt: skip
