@@ -25,8 +25,11 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev
+	$(BIN)/pip install -q -c constraints-cpu.txt -e '.[bench]'
 	$(BIN)/python -m bench.demo
 	$(BIN)/python -m bench.code
+	$(BIN)/python -m bench.math
+	$(BIN)/python -m bench.fuzz_math
 
 clean:
 	rm -rf $(VENV) build dist outputs .pytest_cache .mypy_cache .ruff_cache .hypothesis

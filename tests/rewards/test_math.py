@@ -248,7 +248,7 @@ def test_order_can_be_asked_for_or_waived() -> None:
 
 
 def test_where_the_answer_must_stand_can_be_said() -> None:
-    text = "<answer>4</answer>\nso the answer is 5"
+    text = "At first I had \\boxed{5}.\n<answer>4</answer>\nThat is all."
     for where, right in (("auto", 1.0), ("answer_tag", 1.0), ("boxed", 0.0), ("last_line", 0.0)):
         assert rewards.score(text, {**FOUR, "extract": where}).value == right
 

@@ -2,7 +2,8 @@ r"""Whether an answer stands: what is around it may deny, doubt, correct or comp
 
 `objection` reads the words before, in and after an answer, and `part_of_formula` the arithmetic
 around a box; both look at a bounded stretch before it and scan what follows once. `signed`
-and `unit` add what belongs to a box's value and stands outside it.
+and `unit` add what belongs to a box's value and stands outside it. The rest is what `extract` asks
+of a stretch of text: is it a value, what does it say without its wrapping, does it mark an answer.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ _LATER = re.compile(
     rf"(?:{_TAKEN_BACK}|(?:this|it){_WRONG})"
 )
 # Of a letter this may be the question: which of the statements is wrong?
-_LETTERS = re.compile(r"(?:\\\w+\{|[\s(){}$*.,]|\b(?:[A-Za-z]|[IVX]+)\b|\band\b)*")
+_LETTERS = re.compile(r"(?:\\\w+\{|[\s(){}$*.,]|\b(?:[A-Za-z]|[IVX]+)\b|\band\b)*+")
 _SAID_WRONG_BEFORE = re.compile(
-    r"(?i)\b(?:wrong|incorrect|false) (?:(?:final )?(?:answer|value|result|solution)"
-    rf"(?: (?:is|was|would be))?)?{_REACH}"
+    r"(?i)\b(?:wrong|incorrect|false) (?:(?:final )?(?:answer|value|result|solution))"
+    rf"(?: (?:is|was|would be))?{_REACH}"
 )
 _SAID_WRONG_AFTER = re.compile(
     rf"{_GAP}(?:(?:which|it|and it) )?(?:is|was|seems|looks)"
@@ -89,7 +90,7 @@ _STOP = r"[$*_)}\\\] \t]*+(?=[.,;!\n]|\Z)"
 _OR_BEFORE = re.compile(
     rf"(?i)(?:\A|\beither |\bis |[$(] *(?:[a-z] ?= ?)?)({_NUMERAL})[$)\\]* or{_REACH}"
 )
-_OR_AFTER = re.compile(rf"{_GAP}(?:text\{{ ?)?or\b[ }}]*{_OPEN}({_NUMERAL}){_ALONE}")
+_OR_AFTER = re.compile(rf"{_GAP}(?:text\{{ ?)?or\b[ }}]*+{_OPEN}({_NUMERAL}){_ALONE}")
 _CORRECTED = re.compile(
     r"(?i)\b(?:wait|correction|actually|oops|sorry|hmm)\b[\s,.!:*-]*+(?:no\b[\s,.!]*+)?"
     rf"(?:(?:it|that|this|(?:the )?(?:\w+ )?answer)(?: is| should be| must be))?{_OPEN}"
@@ -199,7 +200,7 @@ def unit(text: str, end: int, value: str) -> tuple[str, int]:
     return (found[1] or found[2], found.end()) if found else ("", end)
 
 
-# ---- values --------------------------------------------------------------------------------------
+# ---- values -------------------------------------------------------------------------------------
 
 LINE_CHARS = 200
 """A line that is longer is prose."""
@@ -249,9 +250,27 @@ def is_value(text: str) -> bool:
     return bool(_MATHS.search(text)) and not _PROSE.search(_NAMES.sub(" ", text))
 
 
-# ---- boxes, sentences and lines ----------------------------------------------------------------
+# ---- boxes, sentences and lines -----------------------------------------------------------------
 
 BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
+WORD = re.compile(
+    "answer|correct (?:option|choice)|####|réponse|antwort|respuesta|resposta|risposta|lösung"
+    "|ответ|答案|答[:：]|答え|故选|정답"
+)
+MARK = re.compile(
+    r"""(?xi) (?: (?P<hashes> (?<!\S) \#{4} (?!\#) | (?<!\w) (?: lösung: | 答\s?[:：] ) )
+    | 答案 (?: [是为為] | \s*+ [:：] ) | 答え \s?(?: は | [:：] ) | 정답 (?: 은 | \s*[:：] )
+    | 故选 \s*+[:：]?\s*+(?=\(?[A-G])
+    | (?<![^\W_]) (?: answers? | correct\ (?:option|choice) | réponse | antwort | respuesta
+       | resposta | risposta | ответ )
+      (?: \ finale? )? [*_ \t]*+
+      (?: (?:to|for|in|of)\b [^.:=\n]{1,40}? | \([^()\n]{1,40}\) [*_ \t]*+ )??
+      (?: (?:is|are|was|equals|est|ist|lautet|es|é|è|(?:would|should|must|will)\ be)\b | [:：=]
+        | (?P<doubt> (?:might|may|could)\ (?:also\ )?be\ [*_]*+ (?=[$\\\d(`-]|either\b|[A-E]\b)
+                     | is ?n['’]t ) | (?P<heading> (?=\n) ) ) )
+    [*_:：}\ \t]*+ \s*+ (?: (?:therefore|thus|hence|then|simply|exactly|indeed|option|choice
+                               |given\ by|equal\ to|as\ follows)\b [\s,:]*+ )*+"""
+)
 _TEXT = re.compile(r"\\(?:text(?:bf|rm|it)?|math(?:rm|bf)|mbox)\{([^{}]*+)\}")
 _SAID = re.compile(
     r"(?is)[\s*_]*(?:(?:so|thus|hence|therefore)\b[\s,]*)?"

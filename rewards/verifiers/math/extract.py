@@ -28,8 +28,10 @@ from typing import Literal, NamedTuple
 from rewards.verifiers.math.doubts import (
     BOX,
     LINE_CHARS,
+    MARK,
     MATH,
     TAIL,
+    WORD,
     bare,
     calm,
     connects,
@@ -117,7 +119,8 @@ def _objection(text: str, found: _Found, source: Source, how: How = "auto") -> M
     answer = found.text[: MAX_CHARS + 1]
     if is_blank(answer):
         return Missing(f"the {source} answer is empty", "empty_answer")
-    doubt = objection(text, found.start, found.end, answer, final=how == "auto")
+    final = (how, source) == ("auto", "boxed")  # a tag is the last word
+    doubt = objection(text, found.start, found.end, answer, final=final)
     return Missing(f"the {source} answer {answer!r:.80} {doubt}", "hedged") if doubt else None
 
 
@@ -131,8 +134,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _OR = re.compile(r"\b(?:or|ou|oder)\b|或")
-
-
 _DIGIT = re.compile(r"\d")
 
 
@@ -215,24 +216,6 @@ def _inside(text: str) -> str:
 
 # ---- sentences ----------------------------------------------------------------------------------
 
-_WORD = re.compile(
-    "answer|correct (?:option|choice)|####|réponse|antwort|respuesta|resposta|risposta|lösung"
-    "|ответ|答案|答[:：]|答え|故选|정답"
-)
-_MARK = re.compile(
-    r"""(?xi) (?: (?P<hashes> (?<!\S) \#{4} (?!\#) | (?<!\w) (?: lösung: | 答\s?[:：] ) )
-    | 答案 (?: [是为為] | \s*+ [:：] ) | 答え \s?(?: は | [:：] ) | 정답 (?: 은 | \s*[:：] )
-    | 故选 \s*[:：]?\s*(?=\(?[A-G])
-    | (?<![^\W_]) (?: answers? | correct\ (?:option|choice) | réponse | antwort | respuesta
-       | resposta | risposta | ответ )
-      (?: \ finale? )? [*_ \t]*+
-      (?: (?:to|for|in|of)\b [^.:=\n]{1,40}? | \([^()\n]{1,40}\) [*_ \t]*+ )??
-      (?: (?:is|are|was|equals|est|ist|lautet|es|é|è|(?:would|should|must|will)\ be)\b | [:：=]
-        | (?P<doubt> (?:might|may|could)\ (?:also\ )?be\ [*_]*+ (?=[$\\\d(`-]|either\b|[A-E]\b)
-                     | is ?n['’]t ) | (?P<heading> (?=\n) ) ) )
-    [*_:：}\ \t]*+ \s*+ (?: (?:therefore|thus|hence|then|simply|exactly|indeed|option|choice
-                               |given\ by|equal\ to|as\ follows)\b [\s,:]*+ )*+"""
-)
 _HEADING = re.compile(r"(?i)[#*_>\s-]*+(?:the |my )?(?:final |correct )?")
 # Here the answer is talked about and not given.
 _IDLE = re.compile(r"(?i)(?:correct|consistent with|reasonable|verified|confirmed|found)\b")
@@ -244,16 +227,15 @@ _END = re.compile(
     r"|, (?:so|as|thus|hence|therefore|giving|and (?:so|we|this|that))\b"
     r"|, (?:and )?not (?=[$\\\d-])| \((?:since|because|as|where|for)\b|(?:です|である)(?=[。\s]|\Z)"
 )
-
-_ENVIRONMENT = re.compile(r"[ *]*(\$\$?)[^$]*?\\begin\{[^$]*\\end\{[^$]*\1")
+_ENVIRONMENT = re.compile(r"[ *]*+\$\$?(?=[^$\n\\]*+\\begin\{)[^$]++\$\$?")
 
 
 def _said(text: str) -> _Found | Missing | None:
     """Find the last sentence, heading or #### that gives the answer."""
     lowered = text.replace("İ", "I").lower()  # İ is the one that would grow
     # a list of all would wake the garbage collector, which costs more than the search
-    for word in reversed(deque(_WORD.finditer(lowered), MAX_MENTIONS)):
-        if not (mark := _MARK.match(text, word.start())):
+    for word in reversed(deque(WORD.finditer(lowered), MAX_MENTIONS)):
+        if not (mark := MARK.match(text, word.start())):
             continue
         if mark["doubt"]:
             return Missing(f"the answer is doubted: {mark[0]!r:.80}", "hedged")
@@ -282,9 +264,8 @@ def _value_at(text: str, mark: re.Match[str]) -> _Found:
         items = [bare(_ITEM.sub("", line, count=1)) for line in listed[0].split("\n") if line]
         return _Found(start, start + listed.end(), ", ".join(items))
     matrix = _ENVIRONMENT.match(window)  # its lines may be lines here
-    stop = (
-        end.start() if (end := _END.search(window, matrix.end() if matrix else 0)) else len(window)
-    )
+    end = _END.search(window, matrix.end() if matrix else 0)
+    stop = end.start() if end else len(window)
     value = window[:stop].rstrip()
     factorial = value.endswith("!") and window.startswith(".", stop)
     return _Found(start, start + stop, bare(value if factorial else calm(value)))
@@ -300,9 +281,8 @@ _LEAD = re.compile(r"(?i)(?:(?:therefore|thus|so|hence|then|we get|we have)\b[\s
 
 def _bold(text: str) -> _Found | Missing | None:
     start, end = last(text)
-    if end - start > MAX_CHARS or _ITEM.match(
-        text, start, end
-    ):  # one item of a list is not the answer
+    # one item of a list is not the answer, and no list of a thousand bolds is
+    if end - start > MAX_CHARS or _ITEM.match(text, start, end):
         return None
     bold = _BOLD.finditer(text, start, end)
     marked = [(m.start(), *m.span(m.lastindex or 0), m.end()) for m in bold]

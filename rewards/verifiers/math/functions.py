@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from rewards.verifiers.math import numeric
-from rewards.verifiers.math.algebra import Algebra, Undefined, absolute_atom
+from rewards.verifiers.math.algebra import Algebra, Undefined
 from rewards.verifiers.math.forms import (
     HALF,
     IMAGINARY,
@@ -25,6 +25,7 @@ from rewards.verifiers.math.forms import (
     order,
     rational,
 )
+from rewards.verifiers.math.polynomials import absolute_atom
 from rewards.verifiers.math.terms import TooLarge, Unreadable
 
 MAX_FACTORIAL = 5000

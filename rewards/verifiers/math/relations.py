@@ -186,7 +186,7 @@ class Relations(Scalars):
         for a, b in pairwise(constants):
             x, y = self._in_numbers(a, b)
             if self.algebra.difference(x.form, y.form) and not rounds_to(x, y):
-                raise Unreadable(f"the false equation {a} = {b}")
+                raise Unreadable(f"it says that {a} = {b}")
 
     def _in_numbers(self, a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
         """Return two values without their units, if these allow a comparison."""
