@@ -287,7 +287,7 @@ def test_a_lost_worker_leaves_an_open_question_unjudged(monkeypatch: pytest.Monk
     broken = Machinery(Settings())
     monkeypatch.setattr(broken, "workers", lambda: Broken(1))
     monkeypatch.setattr(package, "machinery", lambda: broken)
-    score = rewards.score(r"\boxed{\sqrt{3+2\sqrt2}}", {"type": "math", "answer": r"1+\sqrt2"})
+    score = rewards.score(r"\boxed{\sqrt{7+4\sqrt3}}", {"type": "math", "answer": r"2+\sqrt3"})
     assert (score.value, score.verdict) == (None, "unjudged")
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewards.verifiers.math.extract import MAX_CHARS, Answer, How, Missing, extract, unbox
+from rewards.verifiers.math.extract import MAX_CHARS, Answer, How, Missing, boxed, extract, unbox
 
 # ---- where answers are ---------------------------------------------------------------------------
 
@@ -562,3 +562,18 @@ MEGABYTES = {
 @pytest.mark.parametrize("text", MEGABYTES.values(), ids=MEGABYTES)
 def test_a_megabyte_takes_seconds_at_most(text: str) -> None:
     assert _cost(text) < 3  # about 0.5 where nothing else runs
+
+
+@pytest.mark.parametrize(
+    ("text", "inner"),
+    [
+        ("\\boxed{1} so \\boxed{{2}}", "{2}"),
+        ("\\boxed{1", None),
+        ("none", None),
+        ("\\boxed{}", ""),
+        ("it is $\\boxed 5$", "5"),
+        ("\\boxed{4} or \\fbox{5}", "4 or 5"),
+    ],
+)
+def test_last_boxed_reads_what_tex_would_box(text: str, inner: str | None) -> None:
+    assert boxed(text) == inner

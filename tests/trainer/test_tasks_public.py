@@ -8,7 +8,6 @@ import pytest
 
 from rewards.errors import ConfigurationError
 from trainer.tasks import read_gsm8k, read_humaneval, read_math, read_mbpp
-from trainer.tasks.public import last_boxed
 
 GSM8K = {
     "question": "Ann has 1,000 pens and buys twice as many. How many now?",
@@ -80,21 +79,6 @@ def test_math_level_is_a_number(tmp_path: Path, level: object) -> None:
 def test_math_without_answer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="neither an 'answer'"):
         read_math(put(tmp_path, {"problem": "?", "solution": "unclear"}))
-
-
-@pytest.mark.parametrize(
-    ("text", "inner"),
-    [
-        ("\\boxed{1} \\boxed{{2}}", "{2}"),
-        ("\\boxed{1", None),
-        ("none", None),
-        ("\\boxed{}", ""),
-        ("it is $\\boxed 5$", "5"),
-        ("\\boxed{4} or \\fbox{5}", "5"),
-    ],
-)
-def test_last_boxed_reads_what_tex_would_box(text: str, inner: str | None) -> None:
-    assert last_boxed(text) == inner
 
 
 def test_mbpp_tests_are_its_asserts(tmp_path: Path) -> None:

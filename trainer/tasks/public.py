@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rewards.errors import ConfigurationError
-from rewards.verifiers.math.extract import unbox
+from rewards.verifiers.math.extract import boxed
 from trainer.tasks.rows import Row, read_jsonl, require
 
 BOXED_INSTRUCTION = "Reason step by step, and put the final answer within \\boxed{}."
@@ -66,19 +66,19 @@ def read_math(path: Path) -> list[Row]:
         require(record, ("problem",), place, "MATH")
         solution = str(record.get("solution") or "")
         given = record.get("answer")
-        answer = last_boxed(solution) if given is None else str(given)
+        answer = boxed(solution) if given is None else str(given)
         if not answer:
             raise ConfigurationError(
                 f"{place} has neither an 'answer' nor a solution with \\boxed{{}}; "
                 "MATH rows have problem and solution, or problem and answer"
             )
-        boxed = last_boxed(solution) is not None
+        is_boxed = boxed(solution) is not None
         rows.append(
             Row(
                 id=str(record.get("unique_id", f"math-{Path(path).stem}-{number}")),
                 prompt=f"{record['problem']}\n\n{BOXED_INSTRUCTION}",
                 spec={"type": "math", "answer": answer},
-                gold=solution if boxed else f"The answer is $\\boxed{{{answer}}}$.",
+                gold=solution if is_boxed else f"The answer is $\\boxed{{{answer}}}$.",
                 meta=_math_meta(record),
             )
         )
@@ -93,12 +93,6 @@ def _math_meta(record: dict[str, Any]) -> dict[str, Any]:
     if subject := record.get("subject", record.get("type")):
         meta["subject"] = subject
     return meta
-
-
-def last_boxed(text: str) -> str | None:
-    r"""Return what the last ``\boxed`` or ``\fbox`` holds, or None."""
-    inside = unbox(text)
-    return None if inside == text else inside
 
 
 def read_mbpp(path: Path) -> list[Row]:

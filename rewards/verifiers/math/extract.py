@@ -107,12 +107,18 @@ def extract(text: str, how: How = "auto") -> Answer | Missing:
     )
 
 
+def boxed(text: str) -> str | None:
+    r"""Return what the last `\boxed` holds, or None; boxes in a row are one answer."""
+    found = _boxes(text)
+    return signed(text, found.start, found.text) if isinstance(found, _Found) else None
+
+
 def unbox(text: str) -> str:
     r"""Return what `text` would say within a `\boxed`, for gold answers may hold one as well."""
-    found = _boxes(text)
-    if isinstance(found, _Found):
-        return signed(text, found.start, found.text)
-    return text if found else spoken(text)
+    inside = boxed(text)
+    if inside is not None:
+        return inside
+    return text if _boxes(text) else spoken(text)
 
 
 def _objection(text: str, found: _Found, source: Source, how: How = "auto") -> Missing | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rewards.verifiers.math.clock import Moment
@@ -207,5 +208,10 @@ class Reading:
     complaint: str = ""
     too_large: bool = False
 
-    def __str__(self) -> str:
+    @cached_property
+    def shown(self) -> str:
+        """The canonical form of the likeliest meaning."""
         return str(self.values[0]) if self.values else self.text
+
+    def __str__(self) -> str:
+        return self.shown
