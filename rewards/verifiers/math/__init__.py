@@ -28,7 +28,7 @@ from rewards.verifiers.math.extract import Missing, extract, unbox
 from rewards.verifiers.math.numbers import Rules
 from rewards.verifiers.math.policy import Policy
 from rewards.verifiers.math.reading import read
-from rewards.verifiers.math.tokens import plain
+from rewards.verifiers.math.tokens import MAX_CHARS, plain
 from rewards.verifiers.math.values import KINDS, Reading
 from rewards.workers import WorkerTimeout
 
@@ -122,8 +122,9 @@ def math(completion: Completion, spec: MathSpec) -> Score:
         # cut off, "the answer is 12" may have been going to be "123"; a tag or a brace closes
         return Score.malformed("cut off before the answer was finished", code="unfinished_answer")
     shown = {"extracted": found.text[:500], "source": found.source}
-    if identical := _identical(spec, found.text):
-        return _judged(identical, Decision(True, "identical"), plain(found.text), shown)
+    bare = plain(found.text[:MAX_CHARS])
+    if len(found.text) <= MAX_CHARS and (identical := _identical(spec, bare)):
+        return _judged(identical, Decision(True, "identical"), bare, shown)
     answer = read(found.text)
     if answer.too_large and not answer.values:
         reason = f"the answer is too large: {answer.complaint}"
@@ -151,8 +152,7 @@ def _asks_for_more(decision: Decision) -> bool:
     return bool(answer - gold)
 
 
-def _identical(spec: MathSpec, text: str) -> Reading | None:
-    bare = plain(text)
+def _identical(spec: MathSpec, bare: str) -> Reading | None:
     return next((gold for gold in spec.golds if gold.text == bare), None)
 
 

@@ -60,13 +60,24 @@ _SAID_WRONG_AFTER = re.compile(
 )
 
 
+_BEFORE_WORDS = (
+    *("not", "n't", "n’t", "neither", "may", "might", "could", "perhaps", "possib", "probab"),
+    *("other than", "but", "instead", "rather", "different", "otherwise", "versus", "vs"),
+    *("impossible", "wrong", "incorrect", "false", " or", "~~"),
+)
+_TURN_WORDS = ("wait", "oops", "hmm", "actually", "sorry", "correction")
+
+
 def objection(text: str, start: int, end: int, answer: str, *, final: bool = True) -> str | None:
     """Return what speaks against `answer`, which stands from `start` to `end`, if anything does.
 
     Where `final` is true, a later "the answer is 6" contradicts it as well.
     """
     before = text[max(start - BEFORE_CHARS, 0) : start]
-    if _RIGHT_AFTER.match(text, end) or _LATER.search(text, end):
+    if not _mentions(before, _BEFORE_WORDS):  # the patterns below would find nothing, but slowly
+        before = before[-2:]
+    turned = _mentions(text[end:], _TURN_WORDS)
+    if _RIGHT_AFTER.match(text, end) or (turned and _LATER.search(text, end)):
         return "is doubted or taken back"
     if _BEFORE.search(before) or _WITHIN.search(answer):
         return "is doubted or denied"
@@ -74,7 +85,12 @@ def objection(text: str, start: int, end: int, answer: str, *, final: bool = Tru
         return "is struck out"
     if _is_called_wrong(text, before, end) and not _LETTERS.fullmatch(answer):
         return "is called wrong"
-    return _contradiction(text, before, end, answer, final)
+    return _contradiction(text, before, end, answer, final, turned)
+
+
+def _mentions(text: str, words: tuple[str, ...]) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in words)
 
 
 def _is_called_wrong(text: str, before: str, end: int) -> bool:
@@ -103,11 +119,15 @@ _STATED = re.compile(
 _FRACTION = re.compile(r"(-?)(?:\\[dt]?frac\{(\d+)\}\{(\d+)\}|(\d+(?:\.\d*)?|\.\d+)(?:/(\d+))?)")
 
 
-def _contradiction(text: str, before: str, end: int, answer: str, final: bool) -> str | None:
+def _contradiction(
+    text: str, before: str, end: int, answer: str, final: bool, turned: bool
+) -> str | None:
     """Look for another number that is said to be the answer as well, or instead."""
     if (value := _number(answer)) is None:
         return None
-    others = [_OR_BEFORE.search(before), _OR_AFTER.match(text, end), _CORRECTED.search(text, end)]
+    others = [_OR_BEFORE.search(before), _OR_AFTER.match(text, end)]
+    if turned:
+        others.append(_CORRECTED.search(text, end))
     if final:
         others += deque(_STATED.finditer(text, end), 1)  # the last is what the text comes to
     for other in filter(None, others):
@@ -159,6 +179,8 @@ _OPERATOR_AFTER = re.compile(
       | [-−][ ]?(?:\d|\\(?:frac|sqrt|pi)|[xyz]\b) | [×·÷±]
       | \\(?:{_TIMES}|sqrt|[dt]?frac|over|choose)(?![A-Za-z]) ) )"""
 )
+_OPERATORS = re.compile(r"[\d*^+−×·÷±≠≤≥!<>|_/\\)-]")
+"""Without one of these there is no formula; most answers stand behind words."""
 _COMPARED_AFTER = re.compile(
     rf"[$)}}]*(?:[ \t]|\\[,;:!])*(?:[≠≤≥]|!=|<(?=[\s\d])|>(?= ?\d)|\\(?:{_COMPARED})(?![A-Za-z]))"
 )
@@ -178,7 +200,9 @@ _NUMERIC = re.compile(r"(?:[^A-Za-z]|\\(?:[dt]?frac|sqrt|pi)(?![A-Za-z]))+")
 def part_of_formula(text: str, start: int, end: int) -> bool:
     """Whether what stands there is computed or compared with, so that it is not the result."""
     before = _ASIDE.sub("text ", text[max(start - BEFORE_CHARS, 0) : start])
-    if _OPERATOR_BEFORE.search(before) or _OPERATOR_AFTER.match(text, end):
+    if (_OPERATORS.search(before) and _OPERATOR_BEFORE.search(before)) or _OPERATOR_AFTER.match(
+        text, end
+    ):
         return True
     # "n = 5 > 0" says what n is, "5 < n" does not
     is_defined = before.rstrip(" $\\({[").endswith("=")

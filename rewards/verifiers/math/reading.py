@@ -108,18 +108,13 @@ def _words(bare: str) -> str:
 def _as_words(bare: str, words: str) -> list[Value]:
     """Return the readings that need no parser."""
     found: list[Value] = []
-    if means_empty(words):
-        return [EMPTY, Prose(normal_text(bare))]
-    if _REALS.fullmatch(words):
-        return [RealSet((Interval(None, None),)), Prose(normal_text(bare))]
-    if words.casefold() == "infinity":
-        return [Scalar(INFINITY), Prose("infinity")]
-    if _INFINITELY_MANY.fullmatch(words):
-        return [Scalar(INFINITY), Prose(normal_text(bare))]
-    if (moment := read_moment(words)) is not None:
-        found.append(moment)
-    if (number := read_number_words(words)) is not None:
-        found.append(Scalar(rational(number)))
+    if "\\" not in words and not words.isdecimal():  # no formula
+        if (meaning := _meaning(words)) is not None:
+            return [meaning, Prose(normal_text(bare))]
+        if (moment := read_moment(words)) is not None:
+            found.append(moment)
+        if (number := read_number_words(words)) is not None:
+            found.append(Scalar(rational(number)))
     option = _OPTION.fullmatch(words)
     if option and option[1] and option[4] and _DOUBT.search(option[4]):
         raise Unreadable("more than one choice")
@@ -137,6 +132,17 @@ def _as_words(bare: str, words: str) -> list[Value]:
     return found
 
 
+def _meaning(words: str) -> Value | None:
+    """Return what mathematics has a sign for: nothing, everything, infinity."""
+    if means_empty(words):
+        return EMPTY
+    if _REALS.fullmatch(words):
+        return RealSet((Interval(None, None),))
+    if words.casefold() == "infinity" or _INFINITELY_MANY.fullmatch(words):
+        return Scalar(INFINITY)
+    return None
+
+
 def _is_prose(words: str) -> bool:
     """Whether a text is a word or a sentence rather than a formula."""
     if re.search(r"[\\=?^_]", words):
@@ -147,8 +153,10 @@ def _is_prose(words: str) -> bool:
 
 
 def _as_mathematics(bare: str, *, gold: bool = False) -> list[Value]:
-    bare = _with_clause(bare)
-    bare = _FOR_ALL.sub("", bare) or bare
+    if "Z" in bare or "integer" in bare or "number" in bare:
+        bare = _with_clause(bare)
+    if "for" in bare or "where" in bare:
+        bare = _FOR_ALL.sub("", bare) or bare
     modes = [(True, True)]
     if (groups := _GROUPED.search(bare)) and _may_be_list(groups[0], gold=gold):
         modes.append((False, True))
