@@ -249,7 +249,7 @@ def _chunked(away: Mapping[str, Task], shared: Machinery) -> list[list[str]]:
     quick: dict[Verifier, list[str]] = {}
     chunks: list[list[str]] = []
     for key, task in away.items():
-        if task.part.verifier.runs == "thread" and not task.part.verifier.group:
+        if _is_quick(task.part.verifier):
             quick.setdefault(task.part.verifier, []).append(key)
         else:
             chunks.append([key])
@@ -258,6 +258,12 @@ def _chunked(away: Mapping[str, Task], shared: Machinery) -> list[list[str]]:
         size = 1 if few else CHUNK
         chunks += [keys[k : k + size] for k in range(0, len(keys), size)]
     return chunks
+
+
+def _is_quick(verifier: Verifier) -> bool:
+    # a spec whose class lives in __main__ cannot be sent as it is
+    at_home = verifier.function.__module__ in ("__main__", "__mp_main__")
+    return verifier.runs == "thread" and not verifier.group and not at_home
 
 
 def judge_chunk(tasks: Sequence[Task], shared: Machinery) -> list[list[Score]]:

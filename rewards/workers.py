@@ -25,7 +25,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -195,11 +194,10 @@ class WorkerPool:
             WorkerTimeout: If they ran over the verifier's limit, times their number.
             WorkerError: If the process died.
         """
-        texts = {id(spec): spec.model_dump_json() for spec in specs}
-        pairs = [(c, texts[id(s)]) for c, s in zip(completions, specs, strict=True)]
-        job = ("judge_many", verifier.name, pairs)
+        # the specs themselves, with whatever they have worked out already
+        job = ("judge_many", verifier.name, list(completions), list(specs))
         result: list[tuple[Score | None, float]]
-        result = self._run(job, verifier.timeout_s * len(pairs), verifier)
+        result = self._run(job, verifier.timeout_s * len(specs), verifier)
         return result
 
     def call(self, function: str, *args: Any, timeout_s: float) -> Any:
@@ -325,28 +323,29 @@ def _judge(name: str, completion: Completion, spec_json: str) -> Score:
     from rewards.registry import get_verifier
     from rewards.score import Score
 
-    score = get_verifier(name)(completion, _spec(name, spec_json))
+    verifier = get_verifier(name)
+    score = verifier(completion, verifier.spec.model_validate_json(spec_json))
     if not isinstance(score, Score):
         raise TypeError(f"verifier {name!r} returned {type(score).__name__}, not a Score")
     return score
 
 
-@lru_cache(maxsize=1024)
-def _spec(name: str, spec_json: str) -> Spec:
-    """Return a spec, made once for all completions of its group."""
-    from rewards.registry import get_verifier
-
-    return get_verifier(name).spec.model_validate_json(spec_json)
-
-
 def _judge_many(
-    name: str, pairs: Sequence[tuple[Completion, str]]
+    name: str, completions: Sequence[Completion], specs: Sequence[Spec]
 ) -> list[tuple[Score | None, float]]:
+    from rewards.registry import get_verifier
+    from rewards.score import Score
+
+    verifier = get_verifier(name)
     results: list[tuple[Score | None, float]] = []
-    for completion, spec_json in pairs:
+    for completion, spec in zip(completions, specs, strict=True):
         started = time.perf_counter()
-        ok, score = _answer("judge", name, completion, spec_json)
-        results.append((score if ok else None, time.perf_counter() - started))
+        try:
+            score = verifier(completion, spec)
+        except Exception:  # the parent judges it again, alone, and shows the traceback
+            score = None
+        good = score if isinstance(score, Score) else None
+        results.append((good, time.perf_counter() - started))
     return results
 
 

@@ -123,15 +123,13 @@ def _contradiction(
     text: str, before: str, end: int, answer: str, final: bool, turned: bool
 ) -> str | None:
     """Look for another number that is said to be the answer as well, or instead."""
-    if (value := _number(answer)) is None:
-        return None
     others = [_OR_BEFORE.search(before), _OR_AFTER.match(text, end)]
     if turned:
         others.append(_CORRECTED.search(text, end))
     if final:
         others += deque(_STATED.finditer(text, end), 1)  # the last is what the text comes to
     for other in filter(None, others):
-        if _differ(value, _number(other[1])):
+        if _differ(_number(answer), _number(other[1])):
             return f"is contradicted by {other[1]!r:.40}"
     return None
 
@@ -146,9 +144,9 @@ def _number(text: str) -> Fraction | None:
     return (-above if found[1] else above) / below if below else None
 
 
-def _differ(value: Fraction, other: Fraction | None) -> bool:
+def _differ(value: Fraction | None, other: Fraction | None) -> bool:
     """Whether neither is the other, rounded or in percent."""
-    if other is None:
+    if value is None or other is None:
         return False
     if value.denominator == other.denominator == 1:
         return value != other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from rewards.verifiers.math.clock import read_moment
 from rewards.verifiers.math.evaluate import INFINITY
@@ -32,6 +33,9 @@ _TEXT = re.compile(r"\\(?:text|mbox|textrm|textbf|textit|mathrm|mathbf|bf|rm)\s*
 _OPTION = re.compile(
     r"(?:(?:option|choice|answer)\s*)?(?:\(\s*([A-Za-z])\s*\)|([A-Z])\s*[.):]|([A-Z]))(?:[\s.:)]+(.*))?",
     re.IGNORECASE | re.DOTALL,
+)
+_NUMERAL = re.compile(
+    r"(-?)(?:(\d{1,99})(?:\.(\d{1,99}))?|\\[dt]?frac ?\{(\d{1,99})\}\{(\d{1,99})\})", re.ASCII
 )
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?:,\d{3})+(?!\d)")
 _LETTER_UNIT = re.compile(r"[\w})](?:(?:\\[ ,;:!]|\s|~)+|\\mathrm\s?\{~?)[A-Za-z](?![A-Za-z])")
@@ -82,6 +86,9 @@ def read(text: str, *, gold: bool = False) -> Reading:
     if len(text) > 4 * MAX_CHARS or len(bare) > MAX_CHARS:
         reading.complaint, reading.too_large = f"it has more than {MAX_CHARS} characters", True
         return reading
+    if (number := _plain_number(bare)) is not None:  # what most answers are
+        reading.values.append(number)
+        return reading
     words = _words(bare)
     try:
         reading.values += _as_words(bare, words)
@@ -99,6 +106,20 @@ def read(text: str, *, gold: bool = False) -> Reading:
         if not reading.values and words and _is_prose(words):
             reading.values.append(Prose(normal_text(bare)))
     return reading
+
+
+def _plain_number(bare: str) -> Scalar | None:
+    r"""Read an integer, a decimal or a `\\frac` of integers, as the parser would, but at once."""
+    if not (match := _NUMERAL.fullmatch(bare)):
+        return None
+    sign, whole, decimals, top, low = match.groups()
+    if top:
+        return Scalar(rational(Fraction(int(sign + top), int(low)))) if low.strip("0") else None
+    decimals = decimals or ""
+    value = Fraction(int(sign + whole + decimals), 10 ** len(decimals))
+    if not decimals:
+        return Scalar(rational(value))
+    return Scalar(rational(value), None, len(decimals), len((whole + decimals).lstrip("0")))
 
 
 def _words(bare: str) -> str:
