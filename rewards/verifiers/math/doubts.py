@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from fractions import Fraction
+from string import ascii_letters
 
 # ---- words --------------------------------------------------------------------------------------
 
@@ -177,8 +178,6 @@ _OPERATOR_AFTER = re.compile(
       | [-−][ ]?(?:\d|\\(?:frac|sqrt|pi)|[xyz]\b) | [×·÷±]
       | \\(?:{_TIMES}|sqrt|[dt]?frac|over|choose)(?![A-Za-z]) ) )"""
 )
-_OPERATORS = re.compile(r"[\d*^+−×·÷±≠≤≥!<>|_/\\)-]")
-"""Without one of these there is no formula; most answers stand behind words."""
 _COMPARED_AFTER = re.compile(
     rf"[$)}}]*(?:[ \t]|\\[,;:!])*(?:[≠≤≥]|!=|<(?=[\s\d])|>(?= ?\d)|\\(?:{_COMPARED})(?![A-Za-z]))"
 )
@@ -198,17 +197,33 @@ _NUMERIC = re.compile(r"(?:[^A-Za-z]|\\(?:[dt]?frac|sqrt|pi)(?![A-Za-z]))+")
 def part_of_formula(text: str, start: int, end: int) -> bool:
     """Whether what stands there is computed or compared with, so that it is not the result."""
     before = _ASIDE.sub("text ", text[max(start - BEFORE_CHARS, 0) : start])
-    if (_OPERATORS.search(before) and _OPERATOR_BEFORE.search(before)) or _OPERATOR_AFTER.match(
-        text, end
-    ):
+    if not _is_apart(before) and _OPERATOR_BEFORE.search(before):
+        return True
+    if _OPERATOR_AFTER.match(text, end):
         return True
     # "n = 5 > 0" says what n is, "5 < n" does not
     is_defined = before.rstrip(" $\\({[").endswith("=")
     return not is_defined and bool(_COMPARED_AFTER.match(text, end))
 
 
+def _is_apart(before: str) -> bool:
+    """Whether it ends in nothing, a word, a full stop, a colon or "=", outside of all braces.
+
+    Most answers stand behind one of these, and `_OPERATOR_BEFORE` would take its time over them.
+    """
+    end = before.rstrip(" \t\n$({[\\")
+    if end.rfind("{") > end.rfind("}"):
+        return False
+    word = end[len(end.rstrip(ascii_letters)) :]
+    if len(word) > 1:
+        return end[: -len(word)][-1:] != "\\"
+    return not end or end[-1] in ".:" or (end[-1] == "=" and end[-2:] != "!=")
+
+
 def signed(text: str, start: int, value: str) -> str:
     """Give the value in a box the minus that stands right before it, if that is its sign."""
+    if "-" not in (close := text[max(start - 6, 0) : start]) and "−" not in close:
+        return value
     minus = _MINUS.search(_ASIDE.sub("text ", text[max(start - BEFORE_CHARS, 0) : start]))
     at_line_start = minus and (minus[0][:1] in "\n-−" or "\n" in minus[1])
     if not minus or (at_line_start and minus[2]):  # a bullet
@@ -304,7 +319,8 @@ _PLAIN = re.compile(r"[-−]?\d[\d,.]*")
 
 def spoken(text: str) -> str:
     """Return the value in a box or in tags: "The answer is 7" may be all that stands there."""
-    if (said := _SAID.fullmatch(_TEXT.sub(r"\1", text[:LINE_CHARS]))) and len(text) < LINE_CHARS:
+    maybe = len(text) < LINE_CHARS and "answer" in text.lower()
+    if maybe and (said := _SAID.fullmatch(_TEXT.sub(r"\1", text))):
         value = said[1].strip(QUOTES)
         return bare(value) if FORMULA.fullmatch(value) else value
     return STARS.sub("", BOX.sub("", text)).strip()
@@ -345,4 +361,6 @@ def connects(text: str, start: int, end: int) -> bool:
 
 def is_blank(text: str) -> bool:
     """Whether an answer says nothing."""
+    if text[:1].isalnum():
+        return False
     return not _BLANK.sub("", text) and r"\{" not in text  # \{\} is the empty set
