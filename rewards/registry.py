@@ -79,7 +79,8 @@ def verifier(
         spec: The verifier's own subclass of `Spec`.
         runs: "inline" for fast, safe code; "worker" for what may hang or blow up (it runs in a
             process that is killed at the limit); "thread" for what bounds itself and hands the
-            rest to a worker; "sandbox" for what drives a sandbox.
+            rest to a worker (of many at once, all of it runs in workers); "sandbox" for what
+            drives a sandbox.
         group: Whether the function takes all completions of a group and returns as many scores.
         role: Whether its value is correctness or shaping, unless a spec says otherwise.
         timeout_s: CPU limit of one call in a worker; wall time may be three times that, plus 1 s.
