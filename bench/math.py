@@ -20,7 +20,6 @@ measured misses what is asked for.
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import statistics
 import sys
@@ -37,10 +36,12 @@ from bench.golds import ROOT, Labelled, golds_in, read_cases, real_completions, 
 from bench.graders import MATH_VERIFY, WARM_UP, Peer, Reply, batch, in_process, ours, refusal
 from bench.hostile import Pair, bombs
 from bench.machine import heading
-from bench.meter import Meter, progress, rss_mb
+from bench.meter import Meter, progress, rss_mb, settled_mb
 from bench.paraphrase import paraphrases, sentences
 
 THREADS = 16
+WARMING = 1000
+"""Hostile inputs before memory is measured: by then every process that will be there is there."""
 LEAST_ACCURACY, MOST_OTHER_FP = 0.98, 1
 MOST_P50_MS, MOST_P95_MS = 1.0, 30.0
 LEAST_RATIO, ROUNDS = 15.0, 3
@@ -193,15 +194,13 @@ def hostile(bench: Bench) -> list[Row]:
 
 def _memory(n: int) -> tuple[float, float, float]:
     """Return the memory of this process and its workers before, at most, and after `n` inputs."""
-    every = list(bombs(n + 200))
-    seen = []
+    every, seen = list(bombs(n + WARMING)), [0.0]
     for start in progress(range(0, len(every), 200), len(every) // 200, "memory"):
-        chunk = every[start : start + 200]
-        specs = [{"type": "math", "answer": pair.gold} for pair in chunk]
-        rewards.score_batch([pair.completion for pair in chunk], specs)
-        seen.append(rss_mb())  # the first 200 are the warm-up
-    gc.collect()
-    return seen[0], max(seen), rss_mb()
+        if start == WARMING:
+            before_mb = settled_mb()
+        batch(every[start : start + 200])
+        seen.append(rss_mb())
+    return before_mb, max(seen), settled_mb()
 
 
 def latency(bench: Bench) -> list[Row]:

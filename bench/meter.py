@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import time
@@ -64,6 +65,16 @@ def rss_mb() -> float:
     """Return the resident memory of this process and its descendants."""
     stats = [_stat(pid) for pid in (os.getpid(), *descendants())]
     return sum(int(stat[21]) for stat in stats if stat) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def settled_mb() -> float:
+    """Return what `rss_mb` comes to when the processes that start or end now have done so."""
+    gc.collect()
+    seen = [rss_mb()]
+    while len(seen) < 4 or max(seen[-4:]) - min(seen[-4:]) > 1:
+        time.sleep(0.5)
+        seen.append(rss_mb())
+    return seen[-1]
 
 
 def _stat(pid: int) -> list[str] | None:

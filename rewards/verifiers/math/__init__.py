@@ -34,7 +34,7 @@ from rewards.workers import WorkerTimeout
 
 __all__ = ["MathSpec", "Policy", "math"]
 
-TIMEOUT_S = 1.0
+TIMEOUT_S = 0.8
 """CPU seconds of a second opinion."""
 
 Kind = Literal[
