@@ -24,18 +24,14 @@ MEMORY_BYTES = 4 << 30
 WARM_UP = [
     Pair(gold, f"\\boxed{{{answer}}}")
     for gold, answer in (
-        *(
-            ("2", "3"),
-            ("x+1", "1+x"),
-            (r"\sqrt{2}", r"\frac{2}{\sqrt{2}}"),
-            (r"\{1,2\}", r"\{2,1\}"),
-        ),
-        *(
-            ("(0,1]", "0 < x \\le 1"),
-            ("x=3", "3=x"),
-            (r"\sin 2x", r"2 \sin x \cos x"),
-            ("5", "2^x"),
-        ),
+        ("2", "3"),
+        ("x+1", "1+x"),
+        (r"\sqrt{2}", r"\frac{2}{\sqrt{2}}"),
+        (r"\{1,2\}", r"\{2,1\}"),
+        ("(0,1]", r"0 < x \le 1"),
+        ("x=3", "3=x"),
+        ("5", "2^x"),
+        (r"1+\sqrt{2}", r"\sqrt{3+2\sqrt{2}}"),  # needs the second opinion
     )
 ]
 
