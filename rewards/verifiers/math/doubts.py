@@ -351,7 +351,10 @@ _CONNECTIVES = re.compile(
     r"|\b(?:and|or|et|ou|und|oder)\b"
     r"|(?:\b[A-Za-z]{1,2}|\\[A-Za-z]{1,8})(?:_\{?\w{1,3}\}?|\(\w{1,3}\))? ?=)*+"
 )
-_BLANK = re.compile(r"\\(?:text\w*+|math\w++|mbox|q?quad|l?dots|[,;:!])|[\s{}$*_.?~\\]")
+_BLANK = re.compile(
+    r"\\(?:text(?:bf|it|rm|sf|tt|normal|style)?|math(?:bf|bb|cal|it|rm|sf|tt|strut)|mbox|q?quad"
+    r"|l?dots)(?![A-Za-z])|\\[,;:!]|[\s{}$*_.?~\\]"
+)
 
 
 def connects(text: str, start: int, end: int) -> bool:
