@@ -143,6 +143,23 @@ def test_the_canonical_form_has_the_value_of_the_text(valued: Valued) -> None:
     assert abs(ours - expected) <= 1e-9 * max(1, abs(expected))
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (r"\sqrt{1-\sqrt2}", r"i\sqrt{\sqrt2-1}"),
+        (r"(1-\sqrt2)^{3/2}", r"-i(\sqrt2-1)^{3/2}"),
+        (r"\sqrt[3]{1-\sqrt2}", r"-\sqrt[3]{\sqrt2-1}"),
+        (r"(1-\sqrt2)^{2/3}", r"(\sqrt2-1)^{2/3}"),
+        (r"\lvert\sqrt{1-\sqrt2}\rvert", r"\sqrt{\sqrt2-1}"),
+        (r"\lvert\sqrt{\cos 2}\rvert", r"\sqrt{-\cos 2}"),
+        (r"\lvert\sqrt{1+i}\rvert", r"\sqrt[4]{2}"),
+        (r"\lvert e^{ix}y\rvert", r"\lvert y\rvert"),
+    ],
+)
+def test_roots_of_what_is_negative_and_sizes_of_what_is_complex(a: str, b: str) -> None:
+    assert form(a) == form(b)
+
+
 polynomials = st.lists(
     st.tuples(st.integers(-3, 3), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=4
 ).map(lambda terms: " + ".join(f"({c})x^{{{a}}}y^{{{b}}}" for c, a, b in terms))

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from rewards.verifiers.math import numeric
 from rewards.verifiers.math.forms import (
     HALF,
     IMAGINARY,
@@ -185,11 +186,20 @@ class Algebra(Ring):
         whole = exponent.denominator == 1
         if whole and expandable(poly, int(exponent)):
             return Form(self._whole_power(poly, int(exponent)), ONE)
+        if not whole and self._is_negative(poly):
+            angle = exponent if exponent.denominator % 2 == 0 else exponent.numerator
+            sign = Form(self._term(Fraction(1), {UNITY: angle}), ONE)
+            return self.multiply(sign, self._poly_power(scaled(poly, Fraction(-1)), exponent))
         content, common, rest = primitive(poly)
         if not whole and exponent.denominator % 2 and rest[max(rest, key=order)] < 0:
             content, rest = -content, scaled(rest, Fraction(-1))
         outer = self._term_power(content, common, exponent)
         return self.multiply(outer, self._root_of(rest, exponent))
+
+    @staticmethod
+    def _is_negative(poly: Polynomial) -> bool:
+        constant = Form(poly, ONE)
+        return not constant.symbols() and numeric.sign(constant) < 0
 
     def _term_power(self, coefficient: Fraction, mono: Monomial, exponent: Fraction) -> Form:
         if exponent.denominator == 1:

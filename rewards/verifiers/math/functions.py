@@ -75,8 +75,6 @@ class Functions(ABC):
         sign = numeric.sign(x)
         if sign:
             return x if sign > 0 else self.algebra.negate(x)
-        if UNITY in x.atoms() and self._conjugate(x) != x:
-            return self._modulus(x)
         if x.den != ONE:
             parts = (Form(x.num, ONE), Form(x.den, ONE))
             return self.algebra.divide(*(self._absolute(part) for part in parts))
@@ -84,13 +82,24 @@ class Functions(ABC):
             ((mono, coefficient),) = x.num.items()
             result = rational(abs(coefficient))
             for atom, exponent in mono:
-                signed = atom.kind in ("x", "call", "ln")
-                bare = absolute_atom(atom_form(atom)) if signed else atom
-                result = self.algebra.multiply(result, atom_form(bare, exponent))
+                result = self.algebra.multiply(result, self._size(atom, exponent))
             return result
+        if UNITY in x.atoms() and self._conjugate(x) != x:
+            return self._modulus(x)
         content = abs(x.num[max(x.num, key=order)])
         inside = self.algebra.multiply(x, rational(1 / content))
         return self.algebra.multiply(rational(content), atom_form(absolute_atom(inside)))
+
+    def _size(self, atom: Atom, exponent: Exponent) -> Form:
+        """Return the absolute value of a power of an atom."""
+        if atom == UNITY or _is_turn(atom):
+            return UNIT
+        if UNITY in atom_form(atom).atoms():
+            if atom.kind != "P":
+                raise Unreadable("the absolute value of an unknown")
+            return self.algebra.rational_power(self._absolute(atom.payload), Fraction(exponent))
+        signed = atom.kind in ("x", "call", "ln")
+        return atom_form(absolute_atom(atom_form(atom)) if signed else atom, exponent)
 
     def _modulus(self, z: Form) -> Form:
         a = self.algebra
@@ -107,8 +116,7 @@ class Functions(ABC):
             exponents: dict[Atom, Exponent] = {}
             for atom, exponent in mono:
                 within = atom.kind != "U" and UNITY in atom_form(atom).atoms()
-                imaginary = atom.kind == "E" and not isinstance(atom.payload, Form)
-                if within and not (imaginary and dict(atom.payload)[UNITY] == HALF):
+                if within and not _is_turn(atom):
                     raise Unreadable("the conjugate of an unknown")
                 exponents[atom] = -exponent if within or atom.kind == "U" else exponent
             total = self.algebra.add(total, self.algebra.product(coefficient, exponents))
@@ -248,6 +256,12 @@ _WHOLE: dict[str, Callable[[list[Fraction]], Fraction | int]] = {
     "mod": lambda v: v[0] % v[-1],
     "sgn": lambda v: (v[0] > 0) - (v[0] < 0),
 }
+
+
+def _is_turn(atom: Atom) -> bool:
+    """Whether it is e to an imaginary power, all else in which is real."""
+    power = atom.payload
+    return atom.kind == "E" and not isinstance(power, Form) and dict(power).get(UNITY) == HALF
 
 
 def _inverse_of(name: str) -> Callable[..., Form]:
