@@ -174,9 +174,14 @@ class Algebra(Ring):
             return base
         if exponent.denominator == 1 and exponent < 0:
             return self.invert(self.rational_power(base, -exponent))
-        top = self._poly_power(base.num, exponent)
         if base.den == ONE:
-            return top
+            return self._poly_power(base.num, exponent)
+        if exponent.denominator > 1 and self._is_negative(base):
+            # roots of a top and a bottom, one of them negative, might make -i of i
+            return self.multiply(
+                self._turn(exponent), self.rational_power(self.negate(base), exponent)
+            )
+        top = self._poly_power(base.num, exponent)
         return self.divide(top, self._poly_power(base.den, exponent))
 
     def _poly_power(self, poly: Polynomial, exponent: Fraction) -> Form:
@@ -186,10 +191,9 @@ class Algebra(Ring):
         whole = exponent.denominator == 1
         if whole and expandable(poly, int(exponent)):
             return Form(self._whole_power(poly, int(exponent)), ONE)
-        if not whole and self._is_negative(poly):
-            angle = exponent if exponent.denominator % 2 == 0 else exponent.numerator
-            sign = Form(self._term(Fraction(1), {UNITY: angle}), ONE)
-            return self.multiply(sign, self._poly_power(scaled(poly, Fraction(-1)), exponent))
+        if not whole and self._is_negative(Form(poly, ONE)):
+            positive = self._poly_power(scaled(poly, Fraction(-1)), exponent)
+            return self.multiply(self._turn(exponent), positive)
         content, common, rest = primitive(poly)
         if not whole and exponent.denominator % 2 and rest[max(rest, key=order)] < 0:
             content, rest = -content, scaled(rest, Fraction(-1))
@@ -197,9 +201,13 @@ class Algebra(Ring):
         return self.multiply(outer, self._root_of(rest, exponent))
 
     @staticmethod
-    def _is_negative(poly: Polynomial) -> bool:
-        constant = Form(poly, ONE)
-        return not constant.symbols() and numeric.sign(constant) < 0
+    def _is_negative(base: Form) -> bool:
+        return not base.symbols() and numeric.sign(base) < 0
+
+    def _turn(self, exponent: Fraction) -> Form:
+        """Return (-1) ** exponent; odd roots are real."""
+        angle = exponent if exponent.denominator % 2 == 0 else exponent.numerator
+        return Form(self._term(Fraction(1), {UNITY: angle}), ONE)
 
     def _term_power(self, coefficient: Fraction, mono: Monomial, exponent: Fraction) -> Form:
         if exponent.denominator == 1:
