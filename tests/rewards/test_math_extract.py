@@ -70,6 +70,8 @@ BOXES = [
         r"6 \text{ is not the answer; the answer is } 5",
     ),
     (r"\boxed{7} The answer is consistent with the estimate.", "7"),
+    (r"\beginboxed{7}", "7"),
+    (r"\boxed{7}<|im_end|>", "7"),
 ]
 SEVERAL = [
     (r"\boxed{2} and \boxed{3}", "2, 3"),
@@ -88,6 +90,7 @@ SEVERAL = [
     (r"\boxed{615}, that is, \boxed{615}", "615"),
     (r"\boxed{1, 2} and \boxed{1,2}", "1,2"),
     ("- $x=\\boxed{2}$\n- $x=\\boxed{3}$", "2, 3"),
+    (r"\boxed{2} \text{ for part (a) and } \boxed{3}", "2, 3"),
 ]
 TAGS = [
     ("<answer> 7 </answer>", "7"),
@@ -172,6 +175,11 @@ SENTENCES = [
     ("정답: 7", "7"),
     ("答え: 7", "7"),
     ("答えは7です。", "7"),
+    ("The answer is 7<|im_end|>\n", "7"),
+    ("The answer is 7.<|eot_id|><|endoftext|>", "7"),
+    ("The answer is 1, 2, 3, ...", "1, 2, 3, .."),
+    ("The answer is 7...", "7"),
+    ("Final Answer: The most points that could be in it is 7.", "7"),
 ]
 HEADINGS = [
     ("**Final Answer**:\n7", "7"),
@@ -210,6 +218,11 @@ LINES = [
     ("$x=3$ (since $x>0$)", "x=3"),
     ("It prints\n```\n42\n```", "42"),
     ('It prints\n"42"', "42"),
+    ("x = 7</s>", "x = 7"),
+    ("7 because the angles add up", "7"),
+    ("Answer $7$", "7"),
+    ("Therefore $x \\geq 5$ is the solution.", "x \\geq 5"),
+    ("We find that $x < 3$.", "$x < 3$"),
 ]
 FOUND = [
     *((text, Answer(value, "boxed")) for text, value in BOXES + SEVERAL),

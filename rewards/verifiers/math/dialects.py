@@ -17,6 +17,14 @@ _WORDS = "words"
 _RULES = [
     (needle, re.compile(pattern), replacement)
     for needle, pattern, replacement in (
+        # escaped twice, or printed by sympy
+        (
+            "\\\\",
+            r"(?<!\\)\\\\(?=(?:[dtc]?frac|sqrt|text|pi|cup|cap|infty|left|right|cdot|times|pm|leq?"
+            r"|geq?)(?![a-z]))",
+            r"\\",
+        ),
+        ("*I", r"\*I(?![A-Za-z])", "*i"),
         # fonts, colours and sizes
         ("color", r"\\(?:text)?color\s?\{[^{}]*\}", ""),
         ("space", r"\\[hv]space\*?\s?\{[^{}]*\}", ""),
@@ -73,6 +81,7 @@ _RULES = [
         ("const", rf"{_TEXT}\{{\s*const(?:ant)?\.?\s*\}}", " C "),
         ("\\math", r"\\math(?:bin|rel|ord|open|close)\s?\{([^{}]*)\}", r"\1"),
         ("{", r"\{([:.])\}", r"\1"),
+        ("or", r"(?<=[\d)}\]])or(?=[A-Z(\[\\-])", r"\\text{or}"),
         ("\\", r"\\(?:middle|thinspace|enspace|negthinspace)(?![a-z])", " "),
         ("\\&", r"\\&", r"\\text{and}"),
         # combinations

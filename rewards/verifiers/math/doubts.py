@@ -17,7 +17,7 @@ from string import ascii_letters
 
 BEFORE_CHARS = 60
 """So far back a word or an operator still belongs to the answer."""
-MAYBE = r"(?:maybe|perhaps|possibly|probably|(?:might|may|could)(?: also)? be)"
+MAYBE = r"(?:maybe|perhaps|possibly|probably|(?<!that )(?<!which )(?:might|may|could)(?: also)? be)"
 
 _REACH = r"(?:[\s:$*_({`\\\[\"]|\b[a-z] ?=)*+\Z"
 _BEFORE = re.compile(
@@ -243,7 +243,7 @@ LINE_CHARS = 200
 """A line that is longer is prose."""
 MATH = r"\$\$?([^$]++)\$\$?|\\\(((?:[^\\]|\\(?!\)))++)\\\)|\\\[((?:[^\\]|\\(?!\]))++)\\\]"
 QUOTES = ' \t\r\n*_`"“”#'
-TAIL = re.compile(r"(?<!\\)[.,]+\Z")
+TAIL = re.compile(r"(?<![\\.])[.,]\Z")  # "1, 2, ..." ends in no full stop
 STARS = re.compile(r"(?<![\w)}])\*\*|\*\*(?![\w({\\])")  # bold, where it cannot be a power
 FORMULA = re.compile(MATH)
 _POINT = re.compile(
@@ -274,7 +274,8 @@ def bare(text: str) -> str:
     stated = _COPULA.fullmatch(text) if len(text) <= LINE_CHARS else None
     if stated and is_value(stated[1]) and not _DENIAL.search(text):
         return bare(stated[1])
-    return text.rstrip(".")
+    # a list that ends in dots goes on
+    return text if "," in text and text.endswith("..") else text.rstrip(".")
 
 
 def is_value(text: str) -> bool:
@@ -289,7 +290,7 @@ def is_value(text: str) -> bool:
 
 # ---- boxes, sentences and lines -----------------------------------------------------------------
 
-BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
+BOX = re.compile(r"\\(?:(?:begin)?boxed|fbox)(?![A-Za-z])")
 WORD = re.compile(
     "answer|correct (?:option|choice)|####|réponse|antwort|respuesta|resposta|risposta|lösung"
     "|ответ|答案|答[:：]|答え|故选|정답"
@@ -348,7 +349,7 @@ GAP_CHARS = 80
 _CONNECTIVES = re.compile(
     r"(?:[\s$,;&*_`~{}和或]|(?<=\n)[-+•] "
     r"|\\[()\[\],;:! \\]|\\q?quad\b|\\(?:text|mbox)\{|\(\w{1,2}\)"
-    r"|\b(?:and|or|et|ou|und|oder)\b"
+    r"|\b(?:and|or|et|ou|und|oder|for part)\b"
     r"|(?:\b[A-Za-z]{1,2}|\\[A-Za-z]{1,8})(?:_\{?\w{1,3}\}?|\(\w{1,3}\))? ?=)*+"
 )
 _BLANK = re.compile(

@@ -132,9 +132,11 @@ class Equations(Numbers):
 
 
 def _both_define(gold: Equation, answer: Equation) -> bool:
-    """Whether "y = ..." and "f(x) = ..." define the same thing."""
+    """Whether "y = ..." and "f(x) = ...", or "P(x) = ..." and "p(x) = ...", define the same."""
+    if gold.body is not None and answer.body is not None:
+        return gold.name.casefold() == answer.name.casefold()
     one = {gold.name, answer.name}
-    return "y" in one and (gold.body or answer.body) is not None and len(one - {"y"}) <= 1
+    return "y" in one and (gold.body or answer.body) is not None
 
 
 def _explicit(equation: Equation) -> bool:

@@ -49,6 +49,8 @@ MAX_CHARS = 4096
 """What is longer is read by nobody: of such an answer, enough is returned to tell."""
 MAX_PARTS = 256
 """Of the boxes that are one answer; no list is longer."""
+END_CHARS = 100
+"""In so many characters at the end, tokens that end a turn are looked for."""
 MAX_MENTIONS = 16
 """Of the word "answer", from the end; it bounds the time and no honest text has more idle ones."""
 
@@ -73,6 +75,12 @@ class Missing(NamedTuple):
     code: str
 
 
+_END_TOKENS = re.compile(
+    r"(?:(?:<\|(?!\w+_of_box)\w+\|>(?:user|assistant)?|</s>|<eos>|<end_of_turn>)\s*)+\Z"
+)
+"""What some chat templates leave behind an answer."""
+
+
 class _Found(NamedTuple):
     """An answer's text, and the stretch of the completion it stands in, marker and all."""
 
@@ -93,6 +101,8 @@ def extract(text: str, how: How = "auto") -> Answer | Missing:
         how: "boxed" and "answer_tag" look at nothing else; "last_line" takes the last line that
             is not empty, whatever it holds.
     """
+    if "<" in (end := text[-END_CHARS:]):
+        text = text[: len(text) - len(end)] + _END_TOKENS.sub("", end)
     if how == "last_line":
         text = text[slice(*last(text))]
     for source, find in _SEARCHES[how]:
@@ -135,7 +145,7 @@ def _objection(text: str, found: _Found, source: Source, how: How = "auto") -> M
 _TAG = re.compile(r"<(/)?(?:answer|Answer|ANSWER)\s*+>|<\|(?:begin|(end))_of_box\|>")
 # TeX also boxes what has no braces; a \boxed before a word is somebody writing about boxes.
 _TOKEN = re.compile(
-    r"\\\\?(?:boxed|fbox)(?![A-Za-z])\s*+(?:(?P<brace>\{)|(?P<bare>-?\d[\d,./]*+|[A-Za-z](?!\w)))?"
+    r"\\\\?(?:(?:begin)?boxed|fbox)(?![A-Za-z])\s*+(?:(?P<brace>\{)|(?P<bare>-?\d[\d,./]*+|[A-Za-z](?!\w)))?"
     r"|\\.|[{}]",
     re.DOTALL,
 )
@@ -279,10 +289,16 @@ def _value_at(text: str, mark: re.Match[str]) -> _Found:
 
 # ---- lines --------------------------------------------------------------------------------------
 
-_REASON = re.compile(r" \((?:since|because|as|where|for)\b[^\n]*\)\.?\Z")
+_REASON = re.compile(
+    r" \((?:since|because|as|where|for)\b[^\n]*\)\.?\Z|,? (?:since|because)\b[^\n]*\Z"
+    r"|,? is (?:the|our|my) (?:(?:final|correct) )?(?:answer|solution)(?: set)?[.!]?\Z"
+)
 _VERB = re.compile(r"(?i)\b(?:is|are|was|be|has|have|do|does|can|could|might|equals?)\b|n['’]t\b")
 _BOLD = re.compile(r"\*\*([^*\n]++)\*\*|`([^`\n]++)`")
-_LEAD = re.compile(r"(?i)(?:(?:therefore|thus|so|hence|then|we get|we have)\b[\s,:]*+)*+=?\s*+")
+_LEAD = re.compile(
+    r"(?i)(?:(?:therefore|thus|so|hence|then|we (?:get|have|find|obtain)(?: that)?)\b[\s,:]*+)*+"
+    r"(?:answer\s++(?=\$|\\[(\[]))?=?\s*+"
+)
 
 
 def _bold(text: str) -> _Found | Missing | None:

@@ -282,6 +282,7 @@ OPERATIONS: dict[str, Callable[..., Form]] = {
     "sqrt": Functions._root,
     "cbrt": lambda e, x: e.algebra.rational_power(x, Fraction(1, 3)),
     "abs": Functions._absolute,
+    "conjugate": Functions._conjugate,
     "exp": lambda e, x: e.algebra.exp(x),
     "ln": lambda e, x: e.algebra.ln(x),
     "lg": lambda e, x: e.algebra.divide(e.algebra.ln(x), e.algebra.ln(rational(10))),

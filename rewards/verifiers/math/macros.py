@@ -12,6 +12,7 @@ from rewards.verifiers.math.terms import Apply, Group, Matrix, Number, Symbol, T
 _BLACKBOARD = {"R": "reals", "Z": "integers", "N": "naturals", "Q": "rationals", "C": "complexes"}
 
 
+_COMPLEX = re.compile(r"(?<![A-Za-z])i(?![A-Za-z])")
 _ORDER = r"(?:\^\s*\{?\s*(?P<%s>\d)\s*\}?\s*)?"
 _DERIVATIVE = re.compile(
     rf"\{{\s*d\s*{_ORDER % 'order'}(?P<name>\\?[A-Za-z]+(?:_\{{?\w+\}}?)?)\s*\}}\s*"
@@ -80,7 +81,12 @@ class Macros(Cursor):
         return Apply("binom", (top, self._nested(lambda: self._group(single=True))))
 
     def _overline(self) -> Term:
-        return Symbol(f"overline {self._braced_text()}")
+        start = self._at
+        text = self._braced_text()
+        if _COMPLEX.search(text) and ("+" in text or "-" in text):
+            self._at = start
+            return Apply("conjugate", (self._group(),))
+        return Symbol(f"overline {text}")
 
     def _accent(self, order: int) -> Term:
         r"""Read `\dot{x}` as `x'`."""

@@ -18,6 +18,7 @@ from rewards.verifiers.math.vocabulary import (
 
 _SPACES = re.compile(r"\\[,;:! ]|\\rm(?![a-z])|\\q?quad(?![A-Za-z])|~|(?<!\\)\$|\s")
 MAX_UNIT_TOKENS = 24
+_JOINING = AND | OR
 
 
 class Measures(Atoms):
@@ -39,7 +40,7 @@ class Measures(Atoms):
 
     def _may_start_unit(self, token: Token) -> bool:
         if token.kind == "text":
-            return token.text.strip(" ,.~").lower() not in AND | OR
+            return token.text.strip(" ,.~").lower() not in _JOINING
         if token.kind == "word":
             if token.text in ("min", "sec"):
                 return self._peek().kind == "end" or self._peek().text in SEPARATORS
@@ -71,8 +72,8 @@ class Measures(Atoms):
             stops = depth < 0 or token.kind == "end" or token.text in SEPARATORS
             stops = stops or (token.kind in ("sign", "macro") and token.text in RELATIONS)
             stops = stops or token.text in ("]", r"\}", "+", "&", r"\\", r"\cup")
-            word = token.text.strip(" ,.~").lower()
-            stops = stops or (token.kind in ("word", "text") and word in AND | OR)
+            if token.kind in ("word", "text"):
+                stops = stops or token.text.strip(" ,.~").lower() in _JOINING
             if stops:
                 ends.append(at)
                 break

@@ -43,6 +43,7 @@ from rewards.verifiers.math.vocabulary import (
 from rewards.verifiers.math.words import read_number_words
 
 _MOD = frozenset([r"\mod", "mod"])
+_NO_FACTORS = AND | OR | _MOD
 
 
 def parse(text: str, *, grouping: bool = True, letter_units: bool = True) -> Term:
@@ -193,7 +194,12 @@ class _Parser(Measures):
     def _sum_inside(self) -> Term:
         terms: list[Term] = []
         head = self._sum_sign() or "+"
-        terms.append(self._signed(head, self._product()))
+        first = self._product()
+        if head == "-" and isinstance(first, Apply) and first.head == "mod":
+            number, modulus = first.args  # "-1 mod 2" is of -1
+            terms.append(Apply("mod", (self._signed(head, number), modulus)))
+        else:
+            terms.append(self._signed(head, first))
         while sign := self._sum_sign():
             terms.append(self._signed(sign, self._product()))
         return Apply("+", tuple(terms)) if len(terms) > 1 else terms[0]
@@ -274,7 +280,7 @@ class _Parser(Measures):
         if token.kind in ("number", "base"):
             return True
         if token.kind == "word":
-            return token.text not in AND | OR | _MOD and token.text != "U"
+            return token.text not in _NO_FACTORS and token.text != "U"
         if token.kind == "macro":
             return not (
                 token.text in RELATIONS

@@ -187,7 +187,7 @@ def _as_mathematics(bare: str, *, gold: bool = False) -> list[Value]:
     error: Unreadable | None = None
     texts = [bare]
     comma = bare.count(",") == 1 and not _NO_DECIMAL.search(bare)
-    comma = comma and (not gold or re.fullmatch(r"-?0,\d\d+", bare) is not None)
+    comma = comma and (not gold or re.fullmatch(r"-?\d+,\d\d+", bare) is not None)
     if comma and _DECIMAL_COMMA.search(bare):
         texts.append(_DECIMAL_COMMA.sub(r"\1.\2", bare))
     for text in texts:

@@ -54,6 +54,7 @@ _UNICODE = str.maketrans(
         "＝": "=",
     }
 )
+_SQUARED = re.compile(r"(?<=\d)m(?=[²³])")  # nobody types m² for a power of a variable
 _RAISED, _LOWERED = re.compile(f"[{_SUPERSCRIPTS}]+"), re.compile(f"[{_SUBSCRIPTS}]+")
 
 
@@ -70,6 +71,7 @@ class Token(NamedTuple):
 def plain(text: str) -> str:
     """Remove what carries no meaning: math fences, emphasis, spacing and a final full stop."""
     if not text.isascii():
+        text = _SQUARED.sub(" m", text)
         text = _RAISED.sub(lambda run: _script("^", run[0]), text)
         text = _LOWERED.sub(lambda run: _script("_", run[0]), text)
         text = unicodedata.normalize("NFKC", text.translate(_UNICODE))
@@ -111,7 +113,7 @@ _NUMBER = (
     r"\d+\.\d+|\d+\.(?=\\(?:overline|bar|dot|ldots|dots)|\(\d|\s?[/*^)}])|\d+"
     r"|\.\d+|\.(?=\\overline|\\bar)"
 )
-_GAP = r"(?:,\\!\ ?|\{,\}|\\[,!;: ]|\ |~|,)"
+_GAP = r"(?:,\\!\ ?|\ ?\{,\ ?\}|\\[,!;: ]|\ |~|,)"
 _TOKEN = re.compile(
     rf"""
     (?P<skip>(?:\s|~|\\[,;:!\s]|\\q?quad(?![A-Za-z])|\$|\\[()\[\]]
