@@ -32,7 +32,7 @@ class CallTest:
 
 
 @dataclass(frozen=True)
-class SharedTest:
+class SnippetTest:
     """Test code that must run in the same process as the model's code."""
 
     code: str
@@ -50,7 +50,7 @@ def parse_quietly(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | SharedTest]:
+def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | SnippetTest]:
     """Split test code into tests, one an assert.
 
     A `check(candidate)` function, as HumanEval has it, counts as its body. Where the tests depend
@@ -108,7 +108,7 @@ class _Reader:
         self.candidate = check.function.args.args[0].arg if check else None
         self.own = _bound_names(module)
 
-    def read(self) -> list[CallTest | SharedTest]:
+    def read(self) -> list[CallTest | SnippetTest]:
         places = [i for i, statement in enumerate(self.body) if self._is_test(statement)]
         calls = {i: self._as_call_test(self.body[i]) for i in places}
         dependent = self._touches_the_model() or _contradict([c for c in calls.values() if c])
@@ -164,7 +164,7 @@ class _Reader:
             return None
         return CallTest(entry, args, kwargs, relation, wanted, ast.unparse(statement))
 
-    def _as_shared_test(self, index: int, dependent: bool) -> SharedTest:
+    def _as_shared_test(self, index: int, dependent: bool) -> SnippetTest:
         """Keep what prepares the test, and of the tests before it only what they change."""
         kept: list[ast.stmt] = []
         for statement in self.body[:index]:
@@ -175,12 +175,12 @@ class _Reader:
         kept.append(self.body[index])
         source = ast.unparse(self.body[index])
         if self.check is None:
-            return SharedTest(_unparse(kept), source)
+            return SnippetTest(_unparse(kept), source)
         function = copy.copy(self.check.function)
         function.body = kept
         others = [s for s in self.module.body if not self._is_test(s)]
         replaced = [function if s is self.check.function else s for s in others]
-        return SharedTest(f"{_unparse(replaced)}\ncheck({self.check.entry})", source)
+        return SnippetTest(f"{_unparse(replaced)}\ncheck({self.check.entry})", source)
 
 
 def _bound_names(module: ast.Module) -> set[str]:

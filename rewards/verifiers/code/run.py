@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewards.verifiers.code import drivers
-from rewards.verifiers.code.asserts import CallTest, SharedTest
+from rewards.verifiers.code.asserts import CallTest, SnippetTest
 from rewards.verifiers.code.channel import (
     REASONS,
     RESULT_ROOM,
@@ -102,7 +102,7 @@ class _Runner:
         wanted = _show(test.expected) if test.relation in ("equals", "is") else test.relation
         return _compared(passed, test.source, _show(value), wanted, outcome)
 
-    def shared(self, test: SharedTest) -> Result:
+    def shared(self, test: SnippetTest) -> Result:
         nonce = secrets.token_hex(16)
         task = {"nonce": nonce, "test": test.code}
         outcome, frame = self._drive(drivers.ASSERT, task, "passed")

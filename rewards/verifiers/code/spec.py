@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from rewards.errors import SpecError
 from rewards.machinery import machinery
 from rewards.spec import Spec
-from rewards.verifiers.code.asserts import CallTest, SharedTest, compile_asserts, parse_quietly
+from rewards.verifiers.code.asserts import CallTest, SnippetTest, compile_asserts, parse_quietly
 from rewards.verifiers.code.channel import ask_checker
 from rewards.verifiers.code.values import decode
 from sandbox import Limits, SandboxError
@@ -131,14 +131,14 @@ class CodeSpec(Spec):
         )
 
     @cached_property
-    def compiled(self) -> tuple[StdinTest | CallTest | SharedTest, ...]:
+    def compiled(self) -> tuple[StdinTest | CallTest | SnippetTest, ...]:
         """The tests as the verifier runs them."""
         if self.kind == "assert":
             assert self.test_code is not None
             return tuple(compile_asserts(self.test_code, self.entry_point))
         if self.kind == "pytest":
             assert self.test_code is not None
-            return (SharedTest(self.test_code, "pytest"),)
+            return (SnippetTest(self.test_code, "pytest"),)
         return tuple(self._declared(test) for test in self.tests)
 
     def _declared(self, test: StdinTest | FunctionTest) -> StdinTest | CallTest:
