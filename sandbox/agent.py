@@ -19,7 +19,6 @@ import select
 import signal
 import socket
 import sys
-import sysconfig
 import time
 from typing import IO, Any, NoReturn
 
@@ -64,14 +63,16 @@ def _warm_up(settings: dict[str, Any]) -> dict[str, Any]:
         del sys.modules[name]  # a job may well have a module of that name
     ours = os.environ.pop("PYTHONPATH", None)
     sys.path[:] = [entry for entry in sys.path if entry != ours]
-    packages = settings["packages"] or sysconfig.get_paths()["purelib"]
-    if not os.path.exists(os.path.join(packages, "pytest")):
-        packages = None
-    elif settings["trusted"]:
+    packages = settings["packages"] or _find_pytest()
+    if packages and settings["trusted"]:
         sys.path.append(packages)
         _import_pytest()
-    magic = importlib.util.MAGIC_NUMBER.hex()
-    return {"packages": packages, "magic": magic}
+    return {"packages": packages, "magic": importlib.util.MAGIC_NUMBER.hex()}
+
+
+def _find_pytest() -> str | None:
+    spec = importlib.util.find_spec("pytest")
+    return os.path.dirname(os.path.dirname(spec.origin)) if spec and spec.origin else None
 
 
 def _import_pytest() -> None:
@@ -119,8 +120,9 @@ def _run_job(
 ) -> dict[str, Any]:
     started = time.monotonic()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    os.chdir(isolation.furnish(int(job["limits"]["disk_mb"])))
+    home = isolation.furnish(int(job["limits"]["disk_mb"]))
     with isolation.acting():
+        os.chdir(home)
         for name, content in {**job["files"], "main.py": job["program"]}.items():
             with open(name, "xb") as file:
                 file.write(unpack(content))

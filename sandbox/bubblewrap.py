@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sandbox.process import PACKAGE, ProcessChannel, agent_command, find_packages
 from sandbox.slots import Slot, SlotSandbox
-from sandbox.types import SandboxError
+from sandbox.types import Limits, SandboxError
 
 INSIDE_TOOLKIT = "/run/toolkit"
 INSIDE_PACKAGES = "/run/packages"
@@ -51,9 +51,10 @@ def _open(bwrap: str, slots: int) -> SlotSandbox:
     packages = find_packages()
     command = build_command(bwrap, packages)
 
-    def start(trusted: bool) -> Slot:
+    def start(trusted: bool, limits: Limits) -> Slot:
         channel = ProcessChannel(command, INSIDE_TOOLKIT)
-        return Slot(channel, "namespaces", trusted=trusted, packages=INSIDE_PACKAGES)
+        where = INSIDE_PACKAGES if packages else None
+        return Slot(channel, "namespaces", trusted=trusted, packages=where)
 
     return SlotSandbox("bubblewrap", slots, start)
 

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sandbox.slots import Channel, Slot, SlotSandbox
+from sandbox.types import Limits
 
 PACKAGE = Path(__file__).parent
 PYTEST = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
@@ -31,7 +32,7 @@ def open_process(slots: int) -> SlotSandbox:
     found = find_packages()
     packages = str(found[0].parent) if found else None
 
-    def start(trusted: bool) -> Slot:
+    def start(trusted: bool, limits: Limits) -> Slot:
         channel = ProcessChannel(agent_command(), str(PACKAGE.parent))
         return Slot(channel, "none", trusted=trusted, packages=packages)
 

@@ -10,19 +10,20 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Any, Self
 
 from sandbox.frames import FrameReader, build_frame, pack, unpack
 from sandbox.seccomp import build_filter
-from sandbox.types import Job, Outcome, SandboxError
+from sandbox.types import Job, Limits, Outcome, SandboxError
 
 SEND_BYTES, RECEIVE_BYTES = 1 << 18, 1 << 18
 START_TIMEOUT_S = 30.0
 GRACE_S = 10.0
 """What an agent may need beyond a job's wall limit before it counts as lost."""
+SIZES = ("memory_mb", "output_kb", "processes", "disk_mb")
 MAX_JOBS = 1000
 """A slot is replaced after so many jobs, whatever may have piled up in it unseen."""
 
@@ -90,9 +91,17 @@ class Slot:
     """One agent, and what it says about itself."""
 
     def __init__(
-        self, channel: Channel, isolation: str, *, trusted: bool, packages: str | None = None
+        self,
+        channel: Channel,
+        isolation: str,
+        *,
+        trusted: bool,
+        packages: str | None = None,
+        room: Limits | None = None,
     ) -> None:
         self.channel = channel
+        self.room = room
+        """The largest limits that its container was made for, if it was made for any."""
         self.jobs = 0
         self.unclean: str | None = None
         settings = {
@@ -115,6 +124,12 @@ class Slot:
     def worn(self) -> bool:
         """Whether it should take no further job."""
         return self.jobs >= MAX_JOBS or self.unclean is not None
+
+    def fits(self, limits: Limits) -> bool:
+        """Whether its container is large enough for a job."""
+        return self.room is None or all(
+            getattr(self.room, name) >= getattr(limits, name) for name in SIZES
+        )
 
     def begin(self, job: Job, *, talks: bool) -> None:
         """Send a job."""
@@ -218,7 +233,7 @@ class Conversation:
 class Pool:
     """Up to `size` slots, started on demand and replaced when lost or worn. Thread-safe."""
 
-    def __init__(self, size: int, start: Callable[[], Slot]) -> None:
+    def __init__(self, size: int, start: Callable[[Limits], Slot]) -> None:
         self._start = start
         self._size = size
         self._alive: set[Slot] = set()
@@ -228,8 +243,8 @@ class Pool:
         self._closed = threading.Event()
 
     @contextlib.contextmanager
-    def slot(self) -> Iterator[Slot]:
-        """Lend a slot; one that is not given back in order is ended.
+    def slot(self, limits: Limits) -> Iterator[Slot]:
+        """Lend a slot for a job within these limits; one not given back in order is ended.
 
         Raises:
             SandboxError: If none can be started.
@@ -237,19 +252,27 @@ class Pool:
         slot = self._idle.get()
         healthy: Slot | None = None
         try:
-            slot = slot or self._start_slot()
+            if slot and not slot.fits(limits):
+                self._discard(slot)
+                slot = None
+            slot = slot or self._start_slot(limits)
             yield slot
             healthy = None if slot.worn else slot
         finally:
             if slot and healthy is None:
-                slot.kill()
-                self._alive.discard(slot)
+                self._discard(slot)
             self._idle.put(healthy)
 
-    def _start_slot(self) -> Slot:
+    def _discard(self, slot: Slot) -> None:
+        slot.kill()
+        self._alive.discard(slot)
+
+    def _start_slot(self, limits: Limits) -> Slot:
         if self.closed:
             raise SandboxError("the sandbox was closed")
-        slot = self._start()
+        usual = Limits()
+        sizes = {name: max(getattr(usual, name), getattr(limits, name)) for name in SIZES}
+        slot = self._start(replace(usual, **sizes))
         self._alive.add(slot)
         if self.closed:  # meanwhile
             slot.channel.end()
@@ -276,12 +299,14 @@ class Pool:
 class SlotSandbox:
     """A pool of slots for programs, and one for trusted code; the latter starts at first use."""
 
-    def __init__(self, name: str, slots: int, start: Callable[[bool], Slot]) -> None:
+    def __init__(self, name: str, slots: int, start: Callable[[bool, Limits], Slot]) -> None:
         self.name = name
         self.slots = slots
-        self._programs = Pool(slots, lambda: start(False))
-        self._trusted = Pool(slots, lambda: start(True))
-        with self._programs.slot() as slot:  # fail now, with the reason, rather than at every job
+        self._programs = Pool(slots, lambda limits: start(False, limits))
+        self._trusted = Pool(slots, lambda limits: start(True, limits))
+        with self._programs.slot(
+            Limits()
+        ) as slot:  # fail now, with the reason, rather than at every job
             self.packages = slot.packages
             """The folder with pytest, as a job sees it; None if there is none."""
 
@@ -301,7 +326,7 @@ class SlotSandbox:
         for _ in range(2):
             try:
                 with contextlib.ExitStack() as stack:
-                    slots = {stack.enter_context(pool.slot()): job for pool, job in work}
+                    slots = {stack.enter_context(pool.slot(job.limits)): job for pool, job in work}
                     outcomes = Conversation(slots).run()
                 failed = [o.infra_error for o in outcomes if o.infra_error is not None]
                 if not failed:
