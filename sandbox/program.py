@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import marshal
@@ -13,35 +14,27 @@ import traceback
 from typing import Any, NoReturn
 
 from sandbox.frames import unpack
-from sandbox.syscalls import (
-    PR_SET_DUMPABLE,
-    drop_capabilities,
-    filter_system_calls,
-    prctl,
-    write_all,
-)
+from sandbox.isolation import Isolation
+from sandbox.syscalls import PR_SET_DUMPABLE, filter_system_calls, prctl, write_all
 
-RESULT_FD, CONTROL_FD = 3, 200
+RESULT_FD, TALK_FD, CONTROL_FD = 3, 4, 200
 
 
 def become_job(
-    job: dict[str, Any], settings: dict[str, Any], stdin: int, ends: dict[str, int]
+    job: dict[str, Any], seccomp: bytes, isolation: Isolation, ends: dict[str, int]
 ) -> NoReturn:
     """Take the job's descriptors, limits and privileges, then run the program."""
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        os.dup2(ends["control"], CONTROL_FD)
-        streams = [stdin, ends["stdout"], ends["stderr"], ends["result"]]
-        for target, source in enumerate([os.dup2(s, 210 + i) for i, s in enumerate(streams)]):
-            os.dup2(source, target)
-        os.closerange(RESULT_FD + 1, CONTROL_FD)
-        os.closerange(CONTROL_FD + 1, 4096)
-        _set_limits(job["limits"], settings["isolate"])
+        _set_descriptors(ends)
+        _set_limits(job["limits"], isolation.counts_processes)
         home = os.getcwd()
         os.environ.clear()
-        os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", TMPDIR=home)
-        _drop_privileges(unpack(settings["seccomp"]))
+        os.environ.update(
+            PATH="/usr/local/bin:/usr/bin:/bin", HOME=home, LANG="C.UTF-8", TMPDIR=home
+        )
+        _drop_privileges(isolation, seccomp)
         write_all(CONTROL_FD, b'{"started": true}\n')  # from here on it is the program's doing
         code, complaint = _compile(unpack(job["program"]), unpack(job["compiled"]))
         write_all(CONTROL_FD, json.dumps({"compile_error": complaint}).encode() + b"\n")
@@ -54,7 +47,17 @@ def become_job(
     _run_program(code)
 
 
-def _set_limits(limits: dict[str, float], isolate: bool) -> None:
+def _set_descriptors(ends: dict[str, int]) -> None:
+    """Put stdin, stdout, stderr, result and (in a pair) talk at 0 to 4, and close all others."""
+    os.dup2(ends["control"], CONTROL_FD)
+    names = [n for n in ("stdin", "stdout", "stderr", "result", "talk") if n in ends]
+    for target, source in enumerate([os.dup2(ends[n], 210 + i) for i, n in enumerate(names)]):
+        os.dup2(source, target)
+    os.closerange(len(names), CONTROL_FD)
+    os.closerange(CONTROL_FD + 1, 4096)
+
+
+def _set_limits(limits: dict[str, float], counts_processes: bool) -> None:
     cpu_s = int(limits["cpu_s"]) + 2  # the agent's watch is finer; this holds if it is starved
     disk, memory = int(limits["disk_mb"]) << 20, int(limits["memory_mb"]) << 20
     chosen = {
@@ -66,7 +69,7 @@ def _set_limits(limits: dict[str, float], isolate: bool) -> None:
         # be twice the resident limit, which the agent keeps for the whole tree.
         resource.RLIMIT_DATA: (2 * memory, 2 * memory),
     }
-    if isolate:  # elsewhere it would count all processes of the user
+    if counts_processes:
         chosen[resource.RLIMIT_NPROC] = (int(limits["processes"]) + 2,) * 2
     for what, pair in chosen.items():
         hard = resource.getrlimit(what)[1]
@@ -75,8 +78,10 @@ def _set_limits(limits: dict[str, float], isolate: bool) -> None:
         resource.setrlimit(what, pair)
 
 
-def _drop_privileges(seccomp: bytes) -> None:
-    drop_capabilities()
+def _drop_privileges(isolation: Isolation, seccomp: bytes) -> None:
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # if the container's memory ends, this process goes, not the agent
+    isolation.become()
     prctl(PR_SET_DUMPABLE, 1)  # or /proc/self would be closed to the program
     if seccomp:
         filter_system_calls(seccomp)

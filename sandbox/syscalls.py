@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import struct
+from collections.abc import Callable
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
 MS_NOSUID_NODEV = 2 | 4
@@ -52,11 +53,15 @@ def prctl(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), f"prctl {option}")
 
 
-def drop_capabilities() -> None:
-    """Give up all capabilities, and the chance to get any back."""
+def drop_capabilities(change_user: Callable[[], object] = lambda: None) -> None:
+    """Give up all capabilities, and the chance to get any back; between the two, change the user.
+
+    Dropping the chance takes a capability, changing the user another, so the order is fixed.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(64):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails past the last one, harmlessly
+    change_user()
     if libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
         raise OSError(ctypes.get_errno(), "capset")
     prctl(PR_SET_NO_NEW_PRIVS, 1)

@@ -17,7 +17,7 @@ import pytest
 
 import sandbox
 from sandbox import Job, Limits, Sandbox
-from sandbox.bubblewrap import PYTEST
+from sandbox.process import PYTEST
 
 
 def run(box: Sandbox, program: str, **limits: float) -> str:
@@ -299,7 +299,7 @@ except OSError as error:
 def test_a_killed_agent_is_replaced_and_the_job_runs_again() -> None:
     with sandbox.open_sandbox("bubblewrap", slots=1) as box:
         assert box.run(Job(b"print(1)")).ok
-        victim = box._idle.queue[0]._process.pid  # type: ignore[attr-defined]
+        victim = box._programs._idle.queue[0].channel._process.pid  # type: ignore[attr-defined]
         threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
         outcome = box.run(Job(b"import time\ntime.sleep(1)\nprint('finished')"))
         assert outcome.stdout == b"finished\n"
@@ -317,15 +317,15 @@ def test_an_agent_outlives_the_thread_that_started_it() -> None:
             for thread in threads:
                 thread.join()
         time.sleep(0.2)
-        slots = [slot for slot in box._idle.queue if slot]  # type: ignore[attr-defined]
-        assert [slot._process.poll() for slot in slots] == [None, None]
+        slots = [slot for slot in box._programs._idle.queue if slot]  # type: ignore[attr-defined]
+        assert [slot.channel._process.poll() for slot in slots] == [None, None]
 
 
 def test_nothing_is_left_when_the_owner_is_killed() -> None:
     script = (
         "import sandbox, sys, time\n"
         "box = sandbox.open_sandbox('bubblewrap', slots=1)\n"
-        "print(box._idle.queue[0]._process.pid, flush=True)\n"
+        "print(box._programs._idle.queue[0].channel._process.pid, flush=True)\n"
         "box.run(sandbox.Job(b'import time\\ntime.sleep(60)', limits=sandbox.Limits(wall_s=60)))\n"
     )
     owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
