@@ -20,7 +20,7 @@ from sandbox import Job, Limits, Outcome, Sandbox
 Diagnose = Callable[[Outcome], tuple[str | None, str]]
 EXTRA_S = 10.0
 """What the tests themselves may take beyond the program's limits."""
-TESTS_MEMORY_MB = 1024
+TESTS_MEMORY_MB, TESTS_OUTPUT_KB = 1024, 1 << 17
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Apart:
         self.diagnose = diagnose
         memory_mb = max(TESTS_MEMORY_MB, 2 * limits.memory_mb)
         self.tests_limits = Limits(
-            limits.cpu_seconds + EXTRA_S, limits.wall_seconds + EXTRA_S, memory_mb
+            limits.cpu_seconds + EXTRA_S, limits.wall_seconds + EXTRA_S, memory_mb, TESTS_OUTPUT_KB
         )
 
     def run_snippet(self, test: SnippetTest, entry_point: str | None) -> Item:

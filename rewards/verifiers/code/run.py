@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewards.verifiers.code import drivers
+from rewards.verifiers.code.apart import Apart, Item
 from rewards.verifiers.code.asserts import CallTest, SnippetTest
 from rewards.verifiers.code.channel import (
     REASONS,
@@ -46,7 +47,7 @@ class Result:
 
     def explain(self) -> str:
         """Say in a few words what happened."""
-        if self.verdict == "wrong":
+        if self.verdict == "wrong" and not self.detail:
             return f"wrong: {_short(self.test)} gave {_short(self.got)}, not {_short(self.wanted)}"
         return f"{self.verdict}: {_short(self.detail or self.test)}"
 
@@ -65,6 +66,8 @@ def run_tests(sandbox: Sandbox, program: str, spec: CodeSpec) -> list[Result]:
             results.append(runner.stdin(test))
         elif isinstance(test, CallTest):
             results.append(runner.call(test))
+        elif spec.isolation == "split":
+            results.append(runner.snippet(test))
         else:
             results.append(runner.shared(test))
     return results
@@ -102,6 +105,20 @@ class _Runner:
         wanted = _show(test.expected) if test.relation in ("equals", "is") else test.relation
         return _compared(passed, test.source, _show(value), wanted, outcome)
 
+    def snippet(self, test: SnippetTest) -> Result:
+        return _item_result(self._apart().run_snippet(test, self.spec.entry_point))
+
+    def split_pytest(self) -> list[Result]:
+        code = self.spec.test_code or ""
+        counted = count_pytest_items(code)
+        return [
+            _item_result(item)
+            for item in self._apart().run_items(code, self.spec.num_tests, counted)
+        ]
+
+    def _apart(self) -> Apart:
+        return Apart(self.sandbox, self.source, self.limits, lambda o: _diagnose(o, None, ""))
+
     def shared(self, test: SnippetTest) -> Result:
         nonce = secrets.token_hex(16)
         task = {"nonce": nonce, "test": test.code}
@@ -119,6 +136,8 @@ class _Runner:
         if packages is None:
             detail = "pytest is not installed: pip install 'assay-rl[sandbox]'"
             return [Result("infra_error", "pytest", detail=detail, shared=True)]
+        if self.spec.isolation == "split":
+            return self.split_pytest()
         nonce = secrets.token_hex(16)
         task = {"nonce": nonce, "test": code, "packages": packages}
         outcome, frame = self._drive(drivers.PYTEST, task, "results", 1 << 20)
@@ -215,6 +234,10 @@ def _diagnose(
     if frame is not None and answer not in frame:
         return "exit", "the program ended before the test did"
     return None, ""
+
+
+def _item_result(item: Item) -> Result:
+    return Result(item.verdict, item.test, detail=item.detail, cpu_s=item.cpu_s)
 
 
 def _compared(passed: bool, test: str, got: str, wanted: str, outcome: Outcome) -> Result:

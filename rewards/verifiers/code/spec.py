@@ -74,6 +74,9 @@ class CodeSpec(Spec):
     """Relative and absolute; floats are compared exactly when absent, integers always."""
     checker: str | None = None
     """Trusted Python text that defines check(input, output, expected) -> bool."""
+    isolation: Literal["split", "shared"] = "split"
+    """Whether asserts and pytest items run in a process of their own, or in the program's, where
+    the program can reach them; see docs/code.md."""
     num_tests: int | None = Field(None, ge=1)
     """Number of pytest items, when parametrisation hides it from a reader."""
 
