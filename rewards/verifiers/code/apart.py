@@ -46,13 +46,13 @@ class Apart:
             limits.cpu_seconds + EXTRA_S, limits.wall_seconds + EXTRA_S, memory_mb, TESTS_OUTPUT_KB
         )
 
-    def run_snippet(self, test: SnippetTest, entry_point: str | None) -> Item:
+    def run_snippet(self, test: SnippetTest) -> Item:
         """Run a snippet of test code."""
         tree = parse_quietly(test.code)
         task = {
             "test": test.code,
             "named": class_names(tree),
-            "wanted": wanted_names(tree, entry_point),
+            "wanted": wanted_names(tree, test.entry_point),
             "modules": trusted_modules(tree),
         }
         lines, tests, program = self._run(drivers.SNIPPET, task)

@@ -106,7 +106,7 @@ class _Runner:
         return _compared(passed, test.source, _show(value), wanted, outcome)
 
     def snippet(self, test: SnippetTest) -> Result:
-        return _item_result(self._apart().run_snippet(test, self.spec.entry_point))
+        return _item_result(self._apart().run_snippet(test))
 
     def split_pytest(self) -> list[Result]:
         code = self.spec.test_code or ""
