@@ -192,6 +192,7 @@ _RARE: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "$time": (datetime.time, lambda v: (v.isoformat(),)),
     "$timedelta": (datetime.timedelta, lambda v: (v.days, v.seconds, v.microseconds)),
     "$range": (range, lambda v: (v.start, v.stop, v.step)),
+    "$slice": (slice, lambda v: (v.start, v.stop, v.step)),
     "$deque": (deque, lambda v: (list(v), v.maxlen)),
 }
 _BUILD: dict[str, Callable[..., Any]] = {
@@ -203,6 +204,7 @@ _BUILD: dict[str, Callable[..., Any]] = {
     "$time": datetime.time.fromisoformat,
     "$timedelta": datetime.timedelta,
     "$range": range,
+    "$slice": slice,
     "$deque": deque,
 }
 _COLLECT: dict[str, Callable[[Any], Any]] = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rewards.verifiers.code.values import Decoder, Encoder
@@ -105,17 +105,20 @@ class Exchange(Encoder, Decoder):
         try:
             return self.encode(value), lent
         except BaseException:
-            self.settle(lent)
+            self.forget(lent)
             raise
         finally:
             self._lending = outer
 
-    def settle(self, numbers: list[int], changes: Any = ()) -> None:
-        """Take back what was lent, as it has become."""
+    def take_back(self, lent: list[int], changes: Any) -> None:
+        """Change what was lent into what it has become on the other side."""
         for number, items in changes:
-            if number in numbers:
+            if number in lent:
                 box = self._boxes[number]
                 BOXES[type(box)].put(box, self.decode(items))
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Forget what was lent or borrowed: the request is over."""
         for number in numbers:
             self._numbers.pop(id(self._boxes.pop(number)), None)
 

@@ -92,7 +92,7 @@ class Program(Exchange):
                 reply["changed"] = self.give_back(borrowed)
             except (NotPlain, RecursionError) as error:
                 reply = {"cannot": f"an argument was changed into what cannot cross: {error}"}
-            self.settle(list(borrowed))
+            self.forget(borrowed)
         printed = [stream.take() for stream in self.printed]
         if any(printed):
             reply["printed"] = printed
@@ -104,12 +104,14 @@ class Program(Exchange):
         """Ask the tests' side for something: a callback, or a line of input."""
         data, lent = self.lend(list(values))
         reply = self.link.ask(self._complete({"op": operation, "args": data}))
-        self.settle(lent, reply.get("changed", ()))
+        self.take_back(lent, reply.get("changed", ()))
+        value = self.decode(reply.get("raise", reply.get("value")))
+        self.forget(lent)
         if "raise" in reply:
-            raise self.decode(reply["raise"])
+            raise value
         if "cannot" in reply:
             raise TypeError(reply["cannot"])
-        return self.decode(reply["value"])
+        return value
 
     # What crosses to the tests.
 
@@ -157,7 +159,7 @@ class Program(Exchange):
     def _class(self, kind: type) -> Any:
         if getattr(builtins, kind.__name__, None) is kind:
             return {"$builtin": kind.__name__}
-        if issubclass(kind, BaseException) and kind.__module__ in sys.stdlib_module_names:
+        if issubclass(kind, BaseException) and _is_stdlib(kind):
             return {"$stdlib": [kind.__module__, kind.__name__, self._describe(kind)]}
         return {"$class": self._describe(kind)}
 
@@ -377,9 +379,9 @@ def _operators() -> dict[str, Callable[..., Any]]:
     table: dict[str, Callable[..., Any]] = {}
     for name in OPERATORS:
         plain = name.strip("_")
-        if (function := getattr(operator, name, None)) is not None:
+        if (function := vars(operator).get(name)) is not None:
             table[name] = function
-        elif plain[0] == "r" and hasattr(operator, f"__{plain[1:]}__"):
+        elif plain[0] == "r" and f"__{plain[1:]}__" in vars(operator):
             table[name] = functools.partial(_reflected, getattr(operator, f"__{plain[1:]}__"))
         elif hasattr(builtins, plain):
             table[name] = getattr(builtins, plain)
@@ -392,6 +394,10 @@ def _operators() -> dict[str, Callable[..., Any]]:
         "__call__": lambda function, args, kwargs: function(*args, **kwargs),
         "__fspath__": os.fspath,
     }
+
+
+def _is_stdlib(kind: type) -> bool:
+    return str(kind.__module__).partition(".")[0] in sys.stdlib_module_names
 
 
 def _reflected(function: Callable[[Any, Any], Any], right: Any, left: Any) -> Any:
@@ -408,6 +414,8 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "set": _plain(setattr),
     "delete": _plain(delattr),
     "dir": _plain(dir),
+    "own": _plain(lambda owner, name: vars(owner)[name]),
+    "own_names": _plain(lambda owner: list(vars(owner))),
     "copy": _plain(copy.copy),
     "deepcopy": _plain(copy.deepcopy),
     "load": Program.load,

@@ -22,6 +22,7 @@ from typing import Any
 
 from rewards.verifiers.code.split.exchange import Exchange
 from rewards.verifiers.code.split.standins import (
+    SHARED,
     CannotCross,
     ClassStandIn,
     ErrorStandIn,
@@ -34,7 +35,6 @@ from rewards.verifiers.code.split.standins import (
 from rewards.verifiers.code.split.wire import Broken, Frame, Link, TooLarge
 from rewards.verifiers.code.values import Decoder, NotPlain
 
-SHARED = "\"isolation\": \"shared\" runs tests and program in one process"
 STDLIB_ERRORS = (
     "json decimal dataclasses queue _queue re struct statistics asyncio concurrent csv _csv"
     " configparser subprocess copy graphlib argparse sqlite3 zoneinfo http urllib zlib binascii"
@@ -131,7 +131,7 @@ class Session(Exchange):
         try:
             reply = self.link.ask({"op": action, "args": data})
             self._note(reply)
-            self.settle(lent, reply.get("changed", ()))
+            self.take_back(lent, reply.get("changed", ()))
             value = self.decode(reply.get("raise", reply.get("value", reply.get("syntax"))))
         except TooLarge as error:
             raise self.cannot(str(error)) from None
@@ -141,6 +141,8 @@ class Session(Exchange):
         except BaseException:
             self.lost = "the tests were interrupted"  # amid an answer: it would be taken for a next
             raise
+        finally:
+            self.forget(lent)
         if self._pending:
             raise self._pending
         if "cannot" in reply:
@@ -181,7 +183,7 @@ class Session(Exchange):
             self._pending = error
             reply = {"raise": self.encode(RuntimeError("the test is over"))}
         changed = self.give_back(borrowed)
-        self.settle(list(borrowed))
+        self.forget(borrowed)
         return {**reply, "changed": changed}
 
     # What crosses to the program.

@@ -14,11 +14,12 @@ value that a test expects, whatever it says of itself:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Protocol
 
 from rewards.verifiers.code.split.exchange import BINARY, COMPARE, NUMBERS, OPERATORS
 
+SHARED = '"isolation": "shared" runs tests and program in one process'
 FREE = {
     *("__str__", "__repr__", "__format__", "__bytes__", "__bool__", "__call__", "__next__"),
     *("__enter__", "__exit__", "__await__", "__aiter__", "__anext__", "__aenter__", "__aexit__"),
@@ -75,6 +76,22 @@ class _Documentation:
         return owner._standin_session.ask("get", owner if instance is None else instance, "__doc__")
 
 
+class Names(Mapping[str, Any]):
+    """The `__dict__` of a class or module, by which patches are undone."""
+
+    def __init__(self, session: Stand, owner: Any) -> None:
+        self._session, self._owner = session, owner
+
+    def __getitem__(self, name: str) -> Any:
+        return self._session.ask("own", self._owner, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._session.ask("own_names", self._owner))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
 class ClassStandIn(type):
     """The type of stand-ins for classes."""
 
@@ -122,6 +139,10 @@ class ClassStandIn(type):
     def __dir__(cls) -> Any:
         return cls._standin_session.ask("dir", cls)
 
+    @property
+    def __dict__(cls) -> Any:  # type: ignore[override]
+        return Names(cls._standin_session, cls)
+
 
 class StandIn:
     """A stand-in for an object; its class is the stand-in for the object's class."""
@@ -130,6 +151,7 @@ class StandIn:
     _standin_session: Stand
     _standin_special: frozenset[str]
     _standin_number: int
+    _standin_base: type | None = None
 
     def __getattr__(self, name: str) -> Any:
         __tracebackhide__ = True
@@ -237,7 +259,7 @@ def make_class(
         "_standin_session": session,
         "_standin_class_number": number,
         "_standin_special": known,
-        "_standin_base": next((b for b in bases if b in PLAIN_BASES), None),
+        "_standin_base": next((_plain_base(b) for b in bases if _plain_base(b)), None),
     }
     if mixin is StandIn:
         space |= {"__slots__": (), **{n: _METHODS[n] for n in known if n in _METHODS}}
@@ -272,8 +294,7 @@ def _get(subject: Any, name: str) -> Any:
         raise AttributeError(f"{name} of a stand-in")
     session = subject._standin_session
     if name in SOURCE:
-        session.cannot("the program's source and code cannot cross")
-        raise AttributeError(f"{name}: the program's source and code cannot cross")
+        raise AttributeError(f"{name}: the program's source cannot cross; {SHARED}")
     if name == "__dataclass_fields__":
         fields = session.ask("get", subject, name)
         return dataclasses.make_dataclass("Fields", list(fields)).__dataclass_fields__  # type: ignore[attr-defined]
@@ -281,7 +302,7 @@ def _get(subject: Any, name: str) -> Any:
 
 
 def _plain_base(kind: Any) -> Any:
-    return next((b for c in kind.__mro__ if (b := c.__dict__.get("_standin_base"))), None)
+    return kind if kind in PLAIN_BASES else getattr(kind, "_standin_base", None)
 
 
 def _same(left: StandIn, right: StandIn) -> bool:

@@ -9,8 +9,8 @@ import sys
 import types
 from typing import Any
 
-from rewards.verifiers.code.split.session import SHARED, Session
-from rewards.verifiers.code.split.standins import CannotCross, ProgramGone, StandIn
+from rewards.verifiers.code.split.session import Session
+from rewards.verifiers.code.split.standins import CannotCross, Names, ProgramGone, StandIn
 
 RESULT = 3
 
@@ -49,7 +49,7 @@ def load(task: dict[str, Any]) -> tuple[Session, types.ModuleType | None]:
     if isinstance(module, str):
         tell({"load": "syntax", "detail": module})
         return session, None
-    solution = SolutionModule(module, task["wanted"])
+    solution = SolutionModule(session, module, task["wanted"])
     sys.modules["solution"] = solution
     _guard_inspect(session)
     return session, solution
@@ -70,21 +70,27 @@ def explain(session: Session, error: BaseException) -> tuple[str, str]:
 class SolutionModule(types.ModuleType):
     """What `import solution` gives: the attributes are those of the program's module."""
 
-    def __init__(self, module: StandIn, wanted: list[str]) -> None:
+    def __init__(self, session: Session, module: StandIn, wanted: list[str]) -> None:
         super().__init__("solution")
-        vars(self).update(_module=module, _wanted=wanted)
+        for name, value in (("_standin_names", Names(session, module)), ("_standin_module", module)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_standin_wanted", wanted)
 
     def __getattr__(self, name: str) -> Any:
         __tracebackhide__ = True
         if name == "__all__":  # of a star import: nothing that the tests do not ask for
-            return [n for n in vars(self)["_wanted"] if hasattr(self, n)]
-        return getattr(vars(self)["_module"], name)
+            return [n for n in self._standin_wanted if hasattr(self, n)]
+        return getattr(self._standin_module, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(vars(self)["_module"], name, value)
+        setattr(self._standin_module, name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(vars(self)["_module"], name)
+        delattr(self._standin_module, name)
+
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        return self._standin_names
 
 
 def _guard_inspect(session: Session) -> None:
@@ -97,6 +103,3 @@ def _guard_inspect(session: Session) -> None:
             return original(thing)
 
         setattr(inspect, name, guarded)
-
-
-__all__ = ["SHARED", "explain", "finish", "load", "read_task", "tell"]
