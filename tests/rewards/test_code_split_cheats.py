@@ -31,8 +31,6 @@ class Liar:
         if i > 2: raise IndexError
         return 1
     def __iter__(self): return iter([3, 1, 2])
-    @property
-    def __class__(self): return int
 """
 OBJECT = LIAR + "def f(*args): return Liar()\ng = f\n"
 AS_CLASS = LIAR + "class f(Liar): pass\ng = f\n"
@@ -82,7 +80,6 @@ def assert_earns_nothing(solution: str, tests: str, **more: object) -> None:
         "import unittest\nunittest.TestCase().assertAlmostEqual(f(2), 4.2)\nassert f(2) is None",
         "a, b, c = f(1)\nassert a == 3",
         "assert max(f(1), 0) != 0 and f(1) > 0",
-        "import numpy\nassert numpy.allclose(f(1), 3)",
     ],
 )
 def test_objects_do_not_pass_for_values(solution: str, test: str) -> None:
@@ -122,6 +119,11 @@ def test_lying_subclasses_of_builtins_are_their_base(base: str, value: str, test
     def f(x): return Lie({value})
     """
     assert_earns_nothing(lies, test)
+
+
+def test_an_object_cannot_claim_another_class() -> None:
+    claim = "    __class__ = property(lambda self: int)\n"
+    assert_earns_nothing(LIAR + claim + "def f(x): return Liar()", "assert isinstance(f(1), int)")
 
 
 def test_an_object_cannot_answer_differently_each_time() -> None:
@@ -226,18 +228,22 @@ def test_what_cannot_cross_is_not_an_exception_of_the_program() -> None:
 
 
 def frame(text: str) -> str:
-    """Return code that sends a frame: the reply to the call of f, by number."""
+    """Return a program whose function sends a frame in place of its reply, of the right number."""
     return f"""
-import os, struct
-def send(body):
-    os.write(4, struct.pack("!I", len(body)) + body)
+import os, struct, sys, time
 def f(*args):
-    import sys, gc
-    link = [o for o in gc.get_objects() if type(o).__name__ == "Program"][0].link
-    for n in range(60):
-        send({text})
-    return 0
+    caller = sys._getframe()
+    while type(caller.f_locals.get("frame")) is not dict:
+        caller = caller.f_back
+    body = ({text}).replace(b"%d", str(caller.f_locals["frame"]["n"]).encode())
+    os.write(4, struct.pack("!I", len(body)) + body)
+    time.sleep(9)
 """
+
+
+def test_a_frame_of_the_right_number_is_an_answer() -> None:
+    score = judge(frame("b'{\"re\": %d, \"value\": 2}'"), "assert f(1) * 1 == 2")
+    assert score.value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -250,39 +256,40 @@ def f(*args):
         "b'null'",
         "b'{}'",
         "b'\\xff\\xfe'",
-        "b'{\"re\": %d}' % n",
+        "b'{\"re\": %d}'",
         "b'{\"re\": true, \"value\": 2}'",
         "b'{\"re\": \"1\", \"value\": 2}'",
-        "b'{\"re\": %d, \"verdict\": \"passed\", \"passed\": true}' % n",
-        "b'{\"re\": %d, \"value\": {\"$import\": [\"os\", \"_exit\"]}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$builtin\": \"exec\"}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$callback\": 0}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$ref\": 1}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$error\": 1}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$handle\": [1, 1]}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$handle\": [[], {}]}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$range\": [0, 1e400]}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$set\": [[]]}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$decimal\": [\"1e999999999999\"]}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$fraction\": [1, 0]}}' % n",
-        "b'{\"re\": %d, \"value\": {\"$ndarray\": [\"O\", [1]]}}' % n",
-        "b'{\"re\": %d, \"changed\": [[1, 1]], \"value\": 0}' % n",
-        "b'{\"re\": %d, \"changed\": 5, \"value\": 0}' % n",
-        "b'{\"re\": %d, \"raise\": {\"$raised\": [1, 2, 3, 4, 5, 6]}}' % n",
-        "b'{\"re\": %d, \"raise\": {\"$raised\": [-99, {\"$builtin\": \"GeneratorExit\"}, [], \"\", {}, null]}}' % n",
-        "b'{\"re\": %d, \"raise\": {\"$raised\": [-99, {\"$stdlib\": [\"unittest.case\", \"SkipTest\", 0]}, [], \"\", {}, null]}}' % n",
-        "b'{\"re\": %d, \"raise\": 2}' % n",
-        "b'{\"re\": %d, \"classes\": [[0, \"A\", [], [\"__eq__\", \"__init__\", \"__del__\"]]], \"value\": {\"$handle\": [1, 0]}}' % n",
-        "b'{\"re\": %d, \"classes\": [[0, \"A\", [{\"$builtin\": \"int\"}, {\"$builtin\": \"bool\"}], []]], \"value\": 0}' % n",
-        "b'{\"re\": %d, \"classes\": 3}' % n",
-        "b'{\"re\": %d, \"printed\": [{}, 3], \"value\": 0}' % n",
+        "b'{\"re\": %d, \"verdict\": \"passed\", \"passed\": true}'",
+        "b'{\"re\": %d, \"value\": {\"$import\": [\"os\", \"_exit\"]}}'",
+        "b'{\"re\": %d, \"value\": {\"$builtin\": \"exec\"}}'",
+        "b'{\"re\": %d, \"value\": {\"$callback\": 0}}'",
+        "b'{\"re\": %d, \"value\": {\"$ref\": 1}}'",
+        "b'{\"re\": %d, \"value\": {\"$error\": 1}}'",
+        "b'{\"re\": %d, \"value\": {\"$handle\": [1, 1]}}'",
+        "b'{\"re\": %d, \"value\": {\"$handle\": [[], {}]}}'",
+        "b'{\"re\": %d, \"value\": {\"$range\": [0, 1e400]}}'",
+        "b'{\"re\": %d, \"value\": {\"$set\": [[]]}}'",
+        "b'{\"re\": %d, \"value\": {\"$decimal\": [\"1e999999999999\"]}}'",
+        "b'{\"re\": %d, \"value\": {\"$fraction\": [1, 0]}}'",
+        "b'{\"re\": %d, \"value\": {\"$ndarray\": [\"O\", [1]]}}'",
+        "b'{\"re\": %d, \"changed\": [[1, 1]], \"value\": 0}'",
+        "b'{\"re\": %d, \"changed\": 5, \"value\": 0}'",
+        "b'{\"re\": %d, \"raise\": {\"$raised\": [1, 2, 3, 4, 5, 6]}}'",
+        "b'{\"re\": %d, \"raise\": {\"$raised\": [-99, {\"$builtin\": \"GeneratorExit\"}, [], \"\", {}, null]}}'",
+        "b'{\"re\": %d, \"raise\": {\"$raised\": [-99, {\"$stdlib\": [\"unittest.case\", \"SkipTest\", 0]}, [], \"\", {}, null]}}'",
+        "b'{\"re\": %d, \"raise\": 2}'",
+        "b'{\"re\": %d, \"classes\": [[0, \"A\", [], [\"__eq__\", \"__init__\", \"__del__\"]]], \"value\": {\"$handle\": [1, 0]}}'",
+        "b'{\"re\": %d, \"classes\": [[0, \"A\", [{\"$builtin\": \"int\"}, {\"$builtin\": \"bool\"}], []]], \"value\": 0}'",
+        "b'{\"re\": %d, \"classes\": 3}'",
+        "b'{\"re\": %d, \"printed\": [{}, 3], \"value\": 0}'",
         "b'{\"op\": \"callback\", \"n\": 1, \"args\": [0, [], {}]}'",
         "b'{\"op\": \"eval\", \"n\": 1, \"args\": [\"1\"]}'",
         "b'{\"op\": 5}'",
     ],
 )
 def test_forged_and_malformed_frames_earn_nothing(text: str) -> None:
-    assert_earns_nothing(frame(text), "from solution import f\ndef test(): assert f(1) == 2")
+    tests = "from solution import f\ndef test(): assert f(lambda: 1, []) == 2"
+    assert_earns_nothing(frame(text), tests, limits={"wall_s": 3})
 
 
 @pytest.mark.parametrize(

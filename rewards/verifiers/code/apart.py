@@ -51,7 +51,7 @@ class Apart:
         tree = parse_quietly(test.code)
         task = {
             "test": test.code,
-            "named": class_names(tree),
+            "named": class_names(tree, test.entry_point),
             "wanted": wanted_names(tree, test.entry_point),
             "modules": trusted_modules(tree),
         }
@@ -135,7 +135,7 @@ class Apart:
             return item
         if lost:
             return replace(item, verdict="infra_error", detail=lost)
-        why, said = self.diagnose(program)
+        why, said = (None, "") if program.dismissed else self.diagnose(program)
         if why is None or (program.limit is None and tests.limit is not None):
             ours, ours_said = self.diagnose(tests)
             if ours is not None and tests.limit is not None:

@@ -148,7 +148,7 @@ def _bundle(*names: str) -> Driver:
         for name in names
     }
     codes = {
-        name: marshal.dumps(compile(text, f"{name}.py", "exec", dont_inherit=True))
+        name: marshal.dumps(compile(text, f"{name}.py", "exec", dont_inherit=True, optimize=2))
         for name, text in modules.items()
     }
     compiled = compile(_BUNDLE.format(codes, "marshal.loads(part)"), "driver.py", "exec")

@@ -8,7 +8,7 @@ claim; a decoder builds nothing but types of the standard library and records.
 
 from __future__ import annotations
 
-import base64
+import binascii
 import dataclasses
 import datetime
 import enum
@@ -97,7 +97,7 @@ class Encoder:
         if isinstance(value, tuple):
             return {"$tuple": self._all(tuple.__iter__(value))}
         if isinstance(value, (bytes, bytearray)):
-            return {"$bytes": base64.b64encode(bytes(value)).decode()}
+            return {"$bytes": binascii.b2a_base64(bytes(value), newline=False).decode()}
         if isinstance(value, (set, frozenset)):
             kind = set if isinstance(value, set) else frozenset
             return {f"${kind.__name__}": self._all(kind.__iter__(value))}
@@ -162,7 +162,7 @@ class Decoder:
         if tag == "$float":
             return float(content)
         if tag == "$bytes":
-            return base64.b64decode(content)
+            return binascii.a2b_base64(content)
         if tag == "$record":
             return Record(str(content[0]), self.decode(content[1]))
         if tag == "$ndarray":

@@ -12,7 +12,8 @@ PLAIN_ATTRIBUTES = {
     name for kind in (int, float, str, bytes, list, tuple, dict, set, complex) for name in dir(kind)
 }
 ALIASES = {"np": "numpy", "pd": "pandas"}
-CHECKS = ("isinstance", "issubclass", "raises", "assertRaises", "assertIsInstance")
+CHECKS = {"isinstance": 1, "issubclass": 1, "assertIsInstance": 1, "raises": 0, "assertRaises": 0}
+"""Where these functions take a class."""
 
 
 def bound_names(tree: ast.AST) -> set[str]:
@@ -58,26 +59,26 @@ def _is_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def class_names(tree: ast.AST) -> list[str]:
+def class_names(tree: ast.AST, entry_point: str | None = None) -> list[str]:
     """Return the names that test code uses as classes, or as makers of objects.
 
     Used outright: `isinstance(x, N)`, `raises(N)`, `except N`, `N.attribute`, `with N(...)`,
     `N(...).method`, an annotation. Or bound to a variable, `v = N(...)`, if N is written as classes
-    are, or `v.method` is nothing that plain data has.
+    are and is not the function to be tested, or `v.method` is nothing that plain data has.
     """
     found: set[str] = set()
     for node in ast.walk(tree):
         found |= _used_outright(node)
     for scope in ast.walk(tree):
         if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
-            found |= _bound_to_objects(scope)
+            found |= _bound_to_objects(scope, entry_point)
     imported = _imported_elsewhere(tree)
     return sorted(n for n in found - imported if not hasattr(builtins, n))
 
 
 def _used_outright(node: ast.AST) -> set[str]:
-    if isinstance(node, ast.Call) and _last_name(node.func) in CHECKS:
-        return {n for arg in node.args for n in _names(arg)}
+    if isinstance(node, ast.Call) and (place := CHECKS.get(_last_name(node.func) or "")) is not None:
+        return {n for arg in node.args[place : place + 1] for n in _names(arg)}
     if isinstance(node, ast.ExceptHandler) and node.type is not None:
         return _names(node.type)
     if isinstance(node, ast.withitem):
@@ -100,8 +101,9 @@ def _member(owner: ast.expr) -> set[str]:
     return set()
 
 
-def _bound_to_objects(scope: ast.AST) -> set[str]:
+def _bound_to_objects(scope: ast.AST, entry_point: str | None) -> set[str]:
     made: dict[str, set[str]] = {}
+    written: set[str] = set()
     found: set[str] = set()
     attributes: dict[str, set[str]] = {}
     for node in ast.walk(scope):
@@ -109,15 +111,16 @@ def _bound_to_objects(scope: ast.AST) -> set[str]:
             for target in node.targets:
                 made.setdefault(ast.unparse(target), set()).update(_maker(node.value))
         elif isinstance(node, ast.Return | ast.Yield) and node.value is not None:
-            found |= {n for n in _maker(node.value) if CLASS_NAME.fullmatch(n)}
+            written |= _maker(node.value)
         elif isinstance(node, ast.NamedExpr):
             made.setdefault(node.target.id, set()).update(_maker(node.value))
         elif isinstance(node, ast.Attribute):
             attributes.setdefault(ast.unparse(node.value), set()).add(node.attr)
     for variable, makers in made.items():
         rich = attributes.get(variable, set()) - PLAIN_ATTRIBUTES
-        found |= {n for n in makers if rich or CLASS_NAME.fullmatch(n)}
-    return found
+        written |= makers
+        found |= makers if rich else set()
+    return found | {n for n in written if CLASS_NAME.fullmatch(n) and n != entry_point}
 
 
 def _maker(value: ast.expr) -> set[str]:

@@ -6,7 +6,6 @@ in here protects anything: it serves honest programs well, and dishonest ones ar
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import copy
 import functools
@@ -54,7 +53,7 @@ class Program(Exchange):
         self._described: set[int] = set()
         self._classes: list[Any] = []
         self._callbacks: dict[Any, int] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: Any = None
 
     def serve(self, frame: Frame) -> Frame:
         """Do one thing and return the reply."""
@@ -247,6 +246,8 @@ class Program(Exchange):
     def wait(self, awaitable: Any) -> Any:
         """Run a coroutine to its end."""
         if self._loop is None:
+            import asyncio  # slow to import, and few programs want it
+
             self._loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
         return self._loop.run_until_complete(_finish(awaitable))

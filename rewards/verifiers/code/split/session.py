@@ -6,14 +6,12 @@ built-in exception or an error that says what is wrong with it.
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import importlib
 import inspect
 import io
 import itertools
 import json
-import pathlib
 import sys
 import threading
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -135,8 +133,11 @@ class Session(Exchange):
             value = self.decode(reply.get("raise", reply.get("value", reply.get("syntax"))))
         except TooLarge as error:
             raise self.cannot(str(error)) from None
-        except (Broken, NotPlain, RecursionError, *UNREADABLE) as error:
-            self.lost = f"the program's process broke off: {error}"
+        except Broken as error:
+            self.lost = f"the program's process: {error}"
+            raise ProgramGone(self.lost) from None
+        except (NotPlain, RecursionError, *UNREADABLE) as error:
+            self.lost = f"the program's process sent what describes no value: {error!r:.200}"
             raise ProgramGone(self.lost) from None
         except BaseException:
             self.lost = "the tests were interrupted"  # amid an answer: it would be taken for a next
@@ -220,7 +221,7 @@ class Session(Exchange):
         if isinstance(value, tuple) and hasattr(kind, "_fields"):
             items = [self.encode(item) for item in value]
             return {"$namedtuple": [kind.__name__, list(kind._fields), items]}
-        if isinstance(value, pathlib.PurePath):
+        if kind.__module__.startswith("pathlib"):
             raise self.cannot(f"files of the tests are not the program's: {value}")
         raise self.cannot(f"an argument of the tests' own class {kind.__name__} cannot cross")
 
@@ -301,6 +302,8 @@ def _run(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) 
     value = function(*args, **kwargs)
     if not inspect.iscoroutine(value):
         return value
+    import asyncio  # slow to import, and few tests want it
+
     results: list[Any] = []  # this thread may be within an event loop, which cannot run another
     thread = threading.Thread(target=lambda: results.append(asyncio.run(value)))
     thread.start()

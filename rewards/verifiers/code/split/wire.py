@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -79,7 +78,7 @@ class Link:
         body = json.dumps(frame).encode()
         if excess := _excess(body):
             raise TooLarge(f"a value is too large to cross ({excess})")
-        data = memoryview(struct.pack("!I", len(body)) + body)
+        data = memoryview(len(body).to_bytes(4, "big") + body)
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
@@ -87,7 +86,7 @@ class Link:
             raise Broken(f"it is gone ({error.strerror})") from None
 
     def _receive(self) -> Frame:
-        size = struct.unpack("!I", self._read(4))[0]
+        size = int.from_bytes(self._read(4), "big")
         body = self._read(size) if size <= MAX_BYTES else b""
         if excess := _excess(body) or (not body and f"{size} bytes"):
             raise Broken(f"it sent too much at once ({excess})")
