@@ -657,10 +657,125 @@ def test_unittest_classes_are_items() -> None:
         """,
         num_tests=2,
     ) if False else None
-    score = judge(STACK, "import unittest\nfrom solution import Stack\n"
-                  "class TestStack(unittest.TestCase):\n"
-                  "    def setUp(self): self.stack = Stack()\n"
-                  "    def test_a(self):\n        self.stack.push(1)\n"
-                  "        self.assertEqual(len(self.stack), 1)\n        self.assertIn(1, self.stack)\n"
-                  "    def test_b(self):\n        self.assertEqual(len(self.stack), 1)\n")
+    score = judge(
+        STACK,
+        "import unittest\nfrom solution import Stack\n"
+        "class TestStack(unittest.TestCase):\n"
+        "    def setUp(self): self.stack = Stack()\n"
+        "    def test_a(self):\n        self.stack.push(1)\n"
+        "        self.assertEqual(len(self.stack), 1)\n        self.assertIn(1, self.stack)\n"
+        "    def test_b(self):\n        self.assertEqual(len(self.stack), 1)\n",
+    )
     assert (score.value, score.evidence["num_tests"]) == (0.5, 2)
+
+
+def test_test_doubles_are_used_on_the_side_of_the_tests() -> None:
+    assert_passes(
+        """
+        class Service:
+            def __init__(self, repo): self.repo = repo
+            def name(self, i): return self.repo.get(i)["name"].upper()
+            def save(self, x):
+                with self.repo.lock:
+                    self.repo.items.append(x)
+                self.repo.last = x
+                return len(self.repo)
+            async def load(self, i): return await self.repo.fetch(i)
+        def total(cart): return sum(item.price * item.n for item in cart)
+        def who(x): return x.name
+        """,
+        """
+        import asyncio, pytest
+        from dataclasses import dataclass
+        from types import SimpleNamespace
+        from unittest.mock import AsyncMock, MagicMock, Mock
+        from solution import Service, total, who
+        class Repo:
+            def __init__(self): self.rows, self.last = {1: {"name": "ann"}}, None
+            def get(self, i): return self.rows[i]
+            def __len__(self): return 7
+            @property
+            def items(self): return self
+            def append(self, x): self.rows[len(self.rows) + 1] = x
+            lock = MagicMock()
+        def test_fake():
+            repo = Repo()
+            service = Service(repo)
+            assert service.name(1) == "ANN" and service.repo is repo
+            assert service.save("x") == 7 and repo.last == "x" and repo.rows[2] == "x"
+            with pytest.raises(KeyError):
+                service.name(5)
+        def test_mock():
+            repo = Mock()
+            repo.get.return_value = {"name": "bob"}
+            assert Service(repo).name(3) == "BOB"
+            repo.get.assert_called_once_with(3)
+        def test_async_mock():
+            repo = Mock(fetch=AsyncMock(return_value=5))
+            assert asyncio.run(Service(repo).load(1)) == 5
+        def test_data():
+            @dataclass
+            class Item:
+                price: int
+                n: int
+            assert total([Item(2, 3), Item(1, 1)]) == 7 and who(SimpleNamespace(name="a")) == "a"
+        """,
+    )
+
+
+def test_what_the_tests_patch_in_the_standard_library_is_patched_over_there() -> None:
+    assert_passes(
+        """
+        import os, random, time
+        def wait(): time.sleep(99); return time.time()
+        def roll(): return random.randint(1, 6)
+        def shout(): print("hey")
+        def key(): return os.environ.get("KEY")
+        def read(): 
+            with open("config") as f: return f.read()
+        """,
+        """
+        import random, time
+        from unittest.mock import mock_open, patch
+        from solution import key, read, roll, shout, wait
+        def test_monkeypatch(monkeypatch):
+            monkeypatch.setattr(time, "sleep", lambda s: None)
+            monkeypatch.setattr("time.time", lambda: 5)
+            assert wait() == 5
+            monkeypatch.setenv("KEY", "x")
+            assert key() == "x"
+        def test_undone():
+            assert key() is None
+            with patch("time.sleep"):
+                assert wait() > 5
+        def test_patch():
+            with patch("random.randint", return_value=4) as randint:
+                assert roll() == 4
+            randint.assert_called_once_with(1, 6)
+            with patch("builtins.print") as out:
+                shout()
+            out.assert_called_once_with("hey")
+            with patch("builtins.open", mock_open(read_data="data")):
+                assert read() == "data"
+            assert 1 <= roll() <= 6
+        """,
+    )
+
+
+def test_warnings_reach_the_tests() -> None:
+    assert_passes(
+        """
+        import warnings
+        class Old(UserWarning): pass
+        def f(own=False): warnings.warn("old", Old if own else DeprecationWarning); return 1
+        """,
+        """
+        import pytest
+        from solution import Old, f
+        def test_it():
+            with pytest.warns(DeprecationWarning, match="old"):
+                assert f() == 1
+            with pytest.warns(Old):
+                f(True)
+        """,
+    )

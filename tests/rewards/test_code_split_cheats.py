@@ -208,8 +208,10 @@ def test_no_exception_and_no_end_is_a_pass(body: str) -> None:
 def test_dying_is_not_raising(kind: str) -> None:
     tests = f"import pytest\nwith pytest.raises({kind}):\n    f(1)"
     assert_earns_nothing("import os\ndef f(x): os._exit(1)", tests)
-    assert_earns_nothing("def f(x): raise KeyboardInterrupt", "import pytest\n"
-                         "with pytest.raises(KeyboardInterrupt):\n    f(1)")
+    assert_earns_nothing(
+        "def f(x): raise KeyboardInterrupt",
+        "import pytest\nwith pytest.raises(KeyboardInterrupt):\n    f(1)",
+    )
 
 
 def test_what_cannot_cross_is_not_an_exception_of_the_program() -> None:
@@ -242,7 +244,7 @@ def f(*args):
 
 
 def test_a_frame_of_the_right_number_is_an_answer() -> None:
-    score = judge(frame("b'{\"re\": %d, \"value\": 2}'"), "assert f(1) * 1 == 2")
+    score = judge(frame('b\'{"re": %d, "value": 2}\''), "assert f(1) * 1 == 2")
     assert score.value == 1.0
 
 
@@ -257,33 +259,33 @@ def test_a_frame_of_the_right_number_is_an_answer() -> None:
         "b'{}'",
         "b'\\xff\\xfe'",
         "b'{\"re\": %d}'",
-        "b'{\"re\": true, \"value\": 2}'",
-        "b'{\"re\": \"1\", \"value\": 2}'",
-        "b'{\"re\": %d, \"verdict\": \"passed\", \"passed\": true}'",
-        "b'{\"re\": %d, \"value\": {\"$import\": [\"os\", \"_exit\"]}}'",
-        "b'{\"re\": %d, \"value\": {\"$builtin\": \"exec\"}}'",
-        "b'{\"re\": %d, \"value\": {\"$callback\": 0}}'",
-        "b'{\"re\": %d, \"value\": {\"$ref\": 1}}'",
-        "b'{\"re\": %d, \"value\": {\"$error\": 1}}'",
-        "b'{\"re\": %d, \"value\": {\"$handle\": [1, 1]}}'",
-        "b'{\"re\": %d, \"value\": {\"$handle\": [[], {}]}}'",
-        "b'{\"re\": %d, \"value\": {\"$range\": [0, 1e400]}}'",
-        "b'{\"re\": %d, \"value\": {\"$set\": [[]]}}'",
-        "b'{\"re\": %d, \"value\": {\"$decimal\": [\"1e999999999999\"]}}'",
-        "b'{\"re\": %d, \"value\": {\"$fraction\": [1, 0]}}'",
-        "b'{\"re\": %d, \"value\": {\"$ndarray\": [\"O\", [1]]}}'",
-        "b'{\"re\": %d, \"changed\": [[1, 1]], \"value\": 0}'",
-        "b'{\"re\": %d, \"changed\": 5, \"value\": 0}'",
-        "b'{\"re\": %d, \"raise\": {\"$raised\": [1, 2, 3, 4, 5, 6]}}'",
-        "b'{\"re\": %d, \"raise\": {\"$raised\": [-99, {\"$builtin\": \"GeneratorExit\"}, [], \"\", {}, null]}}'",
-        "b'{\"re\": %d, \"raise\": {\"$raised\": [-99, {\"$stdlib\": [\"unittest.case\", \"SkipTest\", 0]}, [], \"\", {}, null]}}'",
-        "b'{\"re\": %d, \"raise\": 2}'",
-        "b'{\"re\": %d, \"classes\": [[0, \"A\", [], [\"__eq__\", \"__init__\", \"__del__\"]]], \"value\": {\"$handle\": [1, 0]}}'",
-        "b'{\"re\": %d, \"classes\": [[0, \"A\", [{\"$builtin\": \"int\"}, {\"$builtin\": \"bool\"}], []]], \"value\": 0}'",
-        "b'{\"re\": %d, \"classes\": 3}'",
-        "b'{\"re\": %d, \"printed\": [{}, 3], \"value\": 0}'",
-        "b'{\"op\": \"callback\", \"n\": 1, \"args\": [0, [], {}]}'",
-        "b'{\"op\": \"eval\", \"n\": 1, \"args\": [\"1\"]}'",
+        'b\'{"re": true, "value": 2}\'',
+        'b\'{"re": "1", "value": 2}\'',
+        'b\'{"re": %d, "verdict": "passed", "passed": true}\'',
+        'b\'{"re": %d, "value": {"$import": ["os", "_exit"]}}\'',
+        'b\'{"re": %d, "value": {"$builtin": "exec"}}\'',
+        'b\'{"re": %d, "value": {"$callback": 0}}\'',
+        'b\'{"re": %d, "value": {"$ref": 1}}\'',
+        'b\'{"re": %d, "value": {"$error": 1}}\'',
+        'b\'{"re": %d, "value": {"$handle": [1, 1]}}\'',
+        'b\'{"re": %d, "value": {"$handle": [[], {}]}}\'',
+        'b\'{"re": %d, "value": {"$range": [0, 1e400]}}\'',
+        'b\'{"re": %d, "value": {"$set": [[]]}}\'',
+        'b\'{"re": %d, "value": {"$decimal": ["1e999999999999"]}}\'',
+        'b\'{"re": %d, "value": {"$fraction": [1, 0]}}\'',
+        'b\'{"re": %d, "value": {"$ndarray": ["O", [1]]}}\'',
+        'b\'{"re": %d, "changed": [[1, 1]], "value": 0}\'',
+        'b\'{"re": %d, "changed": 5, "value": 0}\'',
+        'b\'{"re": %d, "raise": {"$raised": [1, 2, 3, 4, 5, 6]}}\'',
+        'b\'{"re": %d, "raise": {"$raised": [-99, {"$builtin": "GeneratorExit"}, [], "", {}, null]}}\'',
+        'b\'{"re": %d, "raise": {"$raised": [-99, {"$stdlib": ["unittest.case", "SkipTest", 0]}, [], "", {}, null]}}\'',
+        'b\'{"re": %d, "raise": 2}\'',
+        'b\'{"re": %d, "classes": [[0, "A", [], ["__eq__", "__init__", "__del__"]]], "value": {"$handle": [1, 0]}}\'',
+        'b\'{"re": %d, "classes": [[0, "A", [{"$builtin": "int"}, {"$builtin": "bool"}], []]], "value": 0}\'',
+        'b\'{"re": %d, "classes": 3}\'',
+        'b\'{"re": %d, "printed": [{}, 3], "value": 0}\'',
+        'b\'{"op": "callback", "n": 1, "args": [0, [], {}]}\'',
+        'b\'{"op": "eval", "n": 1, "args": ["1"]}\'',
         "b'{\"op\": 5}'",
     ],
 )
@@ -296,7 +298,7 @@ def test_forged_and_malformed_frames_earn_nothing(text: str) -> None:
     "body",
     [
         # answers for questions that come later
-        "for n in range(n0, n0 + 9): send(b'{\"re\": %d, \"value\": 0}' % n)",
+        'for n in range(n0, n0 + 9): send(b\'{"re": %d, "value": 0}\' % n)',
         # a size, and nothing after it
         "os.write(4, b'\\xff\\xff\\xff\\xff')",
         "os.write(4, b'\\x00\\x00\\x10\\x00'); os._exit(0)",
@@ -306,8 +308,8 @@ def test_forged_and_malformed_frames_earn_nothing(text: str) -> None:
         # threads that say what nobody asked
         "threading.Thread(target=lambda: [send(b'{}') for _ in range(99)]).start()",
         # the trusted channel of the other process
-        "os.write(3, b'{\"verdict\": \"passed\"}\\n'); os._exit(0)",
-        "[os.write(3, b'{\"done\": \"test_solution.py::test\", \"verdict\": \"passed\", \"detail\": \"\"}\\n') for _ in range(9)]; os._exit(0)",
+        'os.write(3, b\'{"verdict": "passed"}\\n\'); os._exit(0)',
+        '[os.write(3, b\'{"done": "test_solution.py::test", "verdict": "passed", "detail": ""}\\n\') for _ in range(9)]; os._exit(0)',
     ],
 )
 @pytest.mark.parametrize(
@@ -341,7 +343,9 @@ def test_a_program_adds_no_items_to_the_tests() -> None:
     """
     score = judge(solution, "from solution import *\ndef test_it():\n    assert f(1) == 1")
     assert (score.value, score.evidence["num_tests"]) == (0.0, 1)
-    score = judge(solution, "from solution import f, test_b, TestMore\ndef test_it():\n    assert f(1)")
+    score = judge(
+        solution, "from solution import f, test_b, TestMore\ndef test_it():\n    assert f(1)"
+    )
     assert score.value == 0.0
 
 
@@ -454,7 +458,12 @@ def test_an_endless_item_costs_that_item() -> None:
         """,
         limits={"cpu_s": 0.5},
     )
-    assert [t["verdict"] for t in score.evidence["tests"]] == ["passed", "timeout", "passed", "passed"]
+    assert [t["verdict"] for t in score.evidence["tests"]] == [
+        "passed",
+        "timeout",
+        "passed",
+        "passed",
+    ]
 
 
 def test_an_endless_iterator_is_stopped() -> None:

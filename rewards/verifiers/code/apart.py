@@ -36,9 +36,7 @@ class Item:
 class Apart:
     """Runs test code against one program, each time in a fresh pair of processes."""
 
-    def __init__(
-        self, sandbox: Sandbox, source: bytes, limits: Limits, diagnose: Diagnose
-    ) -> None:
+    def __init__(self, sandbox: Sandbox, source: bytes, limits: Limits, diagnose: Diagnose) -> None:
         self.sandbox, self.source, self.limits = sandbox, source, limits
         self.diagnose = diagnose
         memory_mb = max(TESTS_MEMORY_MB, 2 * limits.memory_mb)
@@ -171,5 +169,3 @@ class _Run:
             self.trouble = line["collection"]
         elif "end" in line:
             self.complete = True
-
-

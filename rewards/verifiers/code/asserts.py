@@ -105,9 +105,7 @@ def _find_check(module: ast.Module, entry_point: str | None) -> _Check | None:
 class _Reader:
     """The statements of test code, sorted into tests and what only prepares them."""
 
-    def __init__(
-        self, module: ast.Module, check: _Check | None, entry_point: str | None
-    ) -> None:
+    def __init__(self, module: ast.Module, check: _Check | None, entry_point: str | None) -> None:
         self.module, self.check = module, check
         self.entry = entry_point or _find_builtin_entry(module)
         self.body = check.function.body if check else module.body
@@ -118,9 +116,7 @@ class _Reader:
         places = [i for i, statement in enumerate(self.body) if self._is_test(statement)]
         calls = {i: self._as_call_test(self.body[i]) for i in places}
         dependent = self._touches_the_model() or _contradict([c for c in calls.values() if c])
-        return [
-            (None if dependent else calls[i]) or self._as_snippet(i, dependent) for i in places
-        ]
+        return [(None if dependent else calls[i]) or self._as_snippet(i, dependent) for i in places]
 
     def _is_test(self, statement: ast.stmt) -> bool:
         """Whether a statement tests something.
@@ -186,7 +182,9 @@ class _Reader:
         function.body = kept
         others = [s for s in self.module.body if not self._is_test(s)]
         replaced = [function if s is self.check.function else s for s in others]
-        return SnippetTest(f"{_unparse(replaced)}\ncheck({self.check.entry})", source, self.check.entry)
+        return SnippetTest(
+            f"{_unparse(replaced)}\ncheck({self.check.entry})", source, self.check.entry
+        )
 
 
 def _find_builtin_entry(module: ast.Module) -> str | None:

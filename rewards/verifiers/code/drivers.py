@@ -164,7 +164,7 @@ for name, part in {}.items():
 module.main()
 """
 _BOTH = ("values", "split/wire", "split/exchange")
-_TESTS = (*_BOTH, "split/standins", "split/session", "split/tests_side")
+_TESTS = (*_BOTH, "split/standins", "split/patches", "split/session", "split/tests_side")
 
 CALL = _program(_CALL)
 """Calls the entry point with the task's arguments: {"value"} | {"error"} | {"not_plain"}."""

@@ -31,6 +31,11 @@ OPERATORS = (
 """The special methods that a stand-in may have, if the class it stands for has them."""
 
 
+def defined_operators(kind: type) -> list[str]:
+    """Return the special methods that a class has beyond those of any object."""
+    return [n for n in OPERATORS if getattr(kind, n, None) not in (None, vars(object).get(n))]
+
+
 class Box:
     """A kind of mutable container: how to take its content out, and how to put it in."""
 

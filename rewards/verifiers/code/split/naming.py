@@ -77,7 +77,10 @@ def class_names(tree: ast.AST, entry_point: str | None = None) -> list[str]:
 
 
 def _used_outright(node: ast.AST) -> set[str]:
-    if isinstance(node, ast.Call) and (place := CHECKS.get(_last_name(node.func) or "")) is not None:
+    if (
+        isinstance(node, ast.Call)
+        and (place := CHECKS.get(_last_name(node.func) or "")) is not None
+    ):
         return {n for arg in node.args[place : place + 1] for n in _names(arg)}
     if isinstance(node, ast.ExceptHandler) and node.type is not None:
         return _names(node.type)
@@ -85,10 +88,15 @@ def _used_outright(node: ast.AST) -> set[str]:
         return _maker(node.context_expr)
     if isinstance(node, ast.Attribute):
         owner = node.value
-        name = {owner.id} if isinstance(owner, ast.Name) and CLASS_NAME.fullmatch(owner.id) else set()
-        return name | (set() if node.attr in PLAIN_ATTRIBUTES else _maker(owner)) | {
-            n for n in _maker(owner) if CLASS_NAME.fullmatch(n)
-        } | _member(owner)
+        name = (
+            {owner.id} if isinstance(owner, ast.Name) and CLASS_NAME.fullmatch(owner.id) else set()
+        )
+        return (
+            name
+            | (set() if node.attr in PLAIN_ATTRIBUTES else _maker(owner))
+            | {n for n in _maker(owner) if CLASS_NAME.fullmatch(n)}
+            | _member(owner)
+        )
     if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
         return _names(node.annotation)
     return set()

@@ -17,10 +17,11 @@ import operator
 import os
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rewards.verifiers.code.split.exchange import OPERATORS, Exchange
+from rewards.verifiers.code.split.exchange import OPERATORS, Exchange, defined_operators
 from rewards.verifiers.code.split.wire import Broken, Frame, Link
 from rewards.verifiers.code.values import Encoder, NotPlain
 
@@ -36,7 +37,6 @@ MUTABLE = (list, dict, set, bytearray)
 COLLECTIONS = ("Counter", "OrderedDict", "defaultdict", "deque")
 VIEWS = {type({}.keys()): "$keys", type({}.values()): "$values", type({}.items()): "$items"}
 MAX_PRINTED = 1 << 20
-_OBJECT = vars(object)
 
 
 class Program(Exchange):
@@ -54,6 +54,9 @@ class Program(Exchange):
         self._classes: list[Any] = []
         self._callbacks: dict[Any, int] = {}
         self._loop: Any = None
+        self._doubles: dict[int, Any] = {}
+        self._warned: list[Any] = []
+        self._originals: dict[tuple[str, str], Any] = {}
 
     def serve(self, frame: Frame) -> Frame:
         """Do one thing and return the reply."""
@@ -95,6 +98,8 @@ class Program(Exchange):
         printed = [stream.take() for stream in self.printed]
         if any(printed):
             reply["printed"] = printed
+        if self._warned:
+            reply["warned"], self._warned = [self.encode(w) for w in self._warned], []
         if self._classes:
             reply["classes"], self._classes = self._classes, []
         return reply
@@ -168,8 +173,7 @@ class Program(Exchange):
             return number
         self._described.add(number)
         bases = [self._class(base) for base in kind.__bases__ if base is not object]
-        special = [n for n in OPERATORS if getattr(kind, n, None) not in (None, _OBJECT.get(n))]
-        self._classes.append([number, kind.__name__, bases, special])
+        self._classes.append([number, kind.__name__, bases, defined_operators(kind)])
         return number
 
     # What comes from the tests.
@@ -180,6 +184,8 @@ class Program(Exchange):
             return self._handles[content]
         if tag == "$callback":
             return self._callback(*content)
+        if tag == "$double":
+            return self._double(*content)
         if tag == "$iterator":
             return self._iterate(content)
         if tag == "$import":
@@ -206,6 +212,14 @@ class Program(Exchange):
         self._keep(function)  # so that no other object gets its id
         return function
 
+    def _double(self, number: int, name: str, special: list[str]) -> Any:
+        if number not in self._doubles:
+            space = {n: _forward(n) for n in special if n != "__hash__"}
+            made = type(name, (_Double,), {"__hash__": object.__hash__, **space})(self, number)
+            self._callbacks[id(made)] = number
+            self._doubles[number] = made
+        return self._doubles[number]
+
     def _iterate(self, number: int) -> Iterator[Any]:
         while item := self.ask("callback", number, [], {}):
             yield item[0]
@@ -228,6 +242,8 @@ class Program(Exchange):
         sys.stdout, sys.stderr = (stream.text for stream in self.printed)
         sys.stdin = _Asking(self)
         builtins.input = functools.partial(_input, self)
+        warnings.simplefilter("always")
+        warnings.showwarning = self._warn
         with open("solution.py", "rb") as file:
             source = file.read()
         try:
@@ -238,6 +254,25 @@ class Program(Exchange):
         sys.modules["solution"] = self.module
         exec(code, self.module.__dict__)
         return None
+
+    def _warn(self, message: Any, *_: Any) -> None:
+        self._warned.append(message)
+
+    def patch(self, module: str, name: str, value: Any) -> None:
+        """Replace something of the standard library, as the tests did on their side."""
+        space = importlib.import_module(module)
+        self._originals.setdefault((module, name), getattr(space, name))
+        setattr(space, name, value)
+
+    def unpatch(self, module: str, name: str) -> None:
+        """Put back what was replaced."""
+        setattr(sys.modules[module], name, self._originals.pop((module, name)))
+
+    def environ(self, changed: dict[str, str], gone: list[str]) -> None:
+        """Change environment variables, as the tests did on their side."""
+        os.environ.update(changed)
+        for name in gone:
+            os.environ.pop(name, None)
 
     def get_global(self, name: str) -> Any:
         """Return an attribute of the model's module."""
@@ -275,6 +310,29 @@ class Program(Exchange):
 
 class _Syntax(Exception):
     """The model's code does not compile."""
+
+
+class _Double:
+    """An object of the tests: what it can do, it does over there."""
+
+    def __init__(self, program: Program, number: int) -> None:
+        vars(self).update(_program=program, _number=number)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._program.ask("double", self._number, "get", name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._program.ask("double", self._number, "set", name, value)
+
+
+def _forward(name: str) -> Callable[..., Any]:
+    def method(self: _Double, *args: Any) -> Any:
+        return self._program.ask("double", self._number, name, *args)
+
+    def call(self: _Double, *args: Any, **kwargs: Any) -> Any:
+        return self._program.ask("callback", self._number, list(args), kwargs)
+
+    return call if name == "__call__" else method
 
 
 async def _finish(awaitable: Any) -> Any:
@@ -420,6 +478,9 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "copy": _plain(copy.copy),
     "deepcopy": _plain(copy.deepcopy),
     "load": Program.load,
+    "patch": Program.patch,
+    "unpatch": Program.unpatch,
+    "environ": Program.environ,
     "global": Program.get_global,
     "module": lambda program: program.module,
     "content": Program.content,

@@ -11,8 +11,10 @@ from rewards.verifiers.code.split.session import Session
 from rewards.verifiers.code.split.tests_side import explain, finish, load, read_task, tell
 
 FILE = "test_solution.py"
-OPTIONS = ("-q --noconftest -c /dev/null -p no:cacheprovider --import-mode=importlib"
-           " --show-capture=no --tb=line --no-header --no-summary").split()
+OPTIONS = (
+    "-q --noconftest -c /dev/null -p no:cacheprovider --import-mode=importlib"
+    " --show-capture=no --tb=line --no-header --no-summary"
+).split()
 
 
 class Recorder:
@@ -93,5 +95,3 @@ def main() -> None:
     pytest.main(options, plugins=[Recorder(session, task["only"])])
     tell({"end": True})
     return finish()
-
-

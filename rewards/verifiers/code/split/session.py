@@ -7,6 +7,7 @@ built-in exception or an error that says what is wrong with it.
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib
 import inspect
 import io
@@ -14,11 +15,14 @@ import itertools
 import json
 import sys
 import threading
+import types
+import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rewards.verifiers.code.split.exchange import Exchange
+from rewards.verifiers.code.split.exchange import OPERATORS, Exchange, defined_operators
+from rewards.verifiers.code.split.patches import Patches
 from rewards.verifiers.code.split.standins import (
     SHARED,
     CannotCross,
@@ -39,6 +43,12 @@ STDLIB_ERRORS = (
 ).split()
 """Packages whose exceptions a claim may name. None that a test runner takes for a verdict."""
 DATA_MODULES = ("builtins", "decimal", "fractions", "datetime")
+FUNCTIONS = (
+    *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, types.MethodWrapperType, functools.partial, type),
+)
+NO_DOUBLES = {"_pytest", "pytest", *sys.stdlib_module_names}
+"""Objects of these packages are no test doubles, but for mocks and simple namespaces."""
 UNREADABLE = (KeyError, IndexError, ValueError, TypeError, ArithmeticError, AttributeError)
 
 
@@ -55,6 +65,7 @@ class Session(Exchange):
         self.raised: BaseException | None = None
         """The exception that the program raised last."""
         self._pending: BaseException | None = None
+        self._warned: list[Any] = []
         self._classes: dict[int, ClassStandIn] = {}
         self._objects: dict[int, StandIn] = {}
         self._callables: list[Callable[..., Any]] = []
@@ -62,6 +73,7 @@ class Session(Exchange):
         self._named: set[type] = set()
         self._made: set[int] = set()
         self._makers: set[int] = set()
+        self._patches: Patches | None = None
 
     def load(self, named: list[str]) -> StandIn | str:
         """Have the program load, and return its module, or why it does not compile.
@@ -82,6 +94,7 @@ class Session(Exchange):
                 self._named.add(value)
             elif isinstance(value, StandIn):
                 self._makers.add(value._standin_number)
+        self._patches = Patches()
         return module
 
     def ask(self, action: str, *values: Any) -> Any:
@@ -122,6 +135,10 @@ class Session(Exchange):
         __tracebackhide__ = True
         if self.lost:
             raise ProgramGone(self.lost)
+        if self._patches is not None:
+            patches, self._patches = self._patches, None  # which ask in their turn
+            patches.carry_over(self.ask)
+            self._patches = patches
         try:
             data, lent = self.lend(values)
         except RecursionError:
@@ -150,14 +167,22 @@ class Session(Exchange):
             raise self.cannot(str(reply["cannot"])[:500])
         if "raise" in reply:
             self.raised = value if isinstance(value, BaseException) else ValueError(value)
+        for warning in self._take_warnings():
+            warnings.warn(warning, stacklevel=4)
+        if self.raised is not None and "raise" in reply:
             raise self.raised
         return value
+
+    def _take_warnings(self) -> list[Warning]:
+        taken, self._warned = self._warned, []
+        return [warning for warning in taken if isinstance(warning, Warning)]
 
     def _note(self, frame: Frame) -> None:
         for number, name, bases, special in frame.get("classes", ()):
             known = [self.decode(base) for base in bases]
             if number not in self._classes:
                 self._classes[number] = make_class(self, number, name, known, special)
+        self._warned += [self.decode(warning) for warning in frame.get("warned", ())]
         for stream, text in zip((sys.stdout, sys.stderr), frame.get("printed", ()), strict=False):
             if text:
                 stream.write(str(text))
@@ -170,6 +195,8 @@ class Session(Exchange):
             if action == "callback":
                 number, args, kwargs = values
                 reply = {"value": self.encode(_run(self._callables[number], args, kwargs))}
+            elif action == "double":
+                reply = {"value": self.encode(self._use_double(*values))}
             elif action == "input":
                 reply = {"value": self.encode(builtins.input(str(values[0])))}
             elif action in ("read", "readline"):
@@ -186,6 +213,15 @@ class Session(Exchange):
         changed = self.give_back(borrowed)
         self.forget(borrowed)
         return {**reply, "changed": changed}
+
+    def _use_double(self, number: int, action: str, *values: Any) -> Any:
+        """Do something with an object of the tests, as far as it means to be used."""
+        double = self._callables[number]
+        if action in OPERATORS:
+            return getattr(type(double), action)(double, *values)
+        if str(values[0]).startswith("_"):
+            raise AttributeError(values[0])
+        return {"get": getattr, "set": setattr}[action](double, *values)
 
     # What crosses to the program.
 
@@ -212,7 +248,9 @@ class Session(Exchange):
         kind = type(value)
         if kind.__module__ == "numpy" or (kind.__module__ == "collections" and kind in _KNOWN):
             return None
-        if callable(value):
+        if kind.__module__ == "unittest.mock" and not inspect.iscoroutinefunction(value):
+            return self._double(value)
+        if isinstance(value, FUNCTIONS) or inspect.iscoroutinefunction(value):
             return {"$callback": self._callback(value)}
         if isinstance(value, io.IOBase):
             raise self.cannot("an open file cannot cross")
@@ -223,7 +261,13 @@ class Session(Exchange):
             return {"$namedtuple": [kind.__name__, list(kind._fields), items]}
         if kind.__module__.startswith("pathlib"):
             raise self.cannot(f"files of the tests are not the program's: {value}")
-        raise self.cannot(f"an argument of the tests' own class {kind.__name__} cannot cross")
+        if kind is types.SimpleNamespace or kind.__module__.partition(".")[0] not in NO_DOUBLES:
+            return self._double(value)
+        raise self.cannot(f"an argument of class {kind.__module__}.{kind.__name__} cannot cross")
+
+    def _double(self, value: Any) -> Any:
+        kind = type(value)
+        return {"$double": [self._callback(value)[0], kind.__name__, defined_operators(kind)]}
 
     def _callback(self, function: Callable[..., Any]) -> list[Any]:
         number = self._callable_numbers.setdefault(id(function), len(self._callables))

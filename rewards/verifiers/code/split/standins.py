@@ -178,7 +178,10 @@ class StandIn:
     def __eq__(self, other: object) -> Any:
         if isinstance(other, StandIn):
             return self is other or _same(self, other)
-        if not isinstance(other, PLAIN) or type(other).__module__ not in ("builtins", "collections"):
+        if not isinstance(other, PLAIN) or type(other).__module__ not in (
+            "builtins",
+            "collections",
+        ):
             return NotImplemented  # a matcher of the tests, which decides itself
         if _plain_base(type(self)) and isinstance(other, _plain_base(type(self))):
             return self._standin_session.ask("content", self) == other

@@ -72,7 +72,10 @@ class SolutionModule(types.ModuleType):
 
     def __init__(self, session: Session, module: StandIn, wanted: list[str]) -> None:
         super().__init__("solution")
-        for name, value in (("_standin_names", Names(session, module)), ("_standin_module", module)):
+        for name, value in (
+            ("_standin_names", Names(session, module)),
+            ("_standin_module", module),
+        ):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_standin_wanted", wanted)
 
