@@ -6,7 +6,6 @@ program's process is believed nothing; its Outcome says why it ended.
 
 from __future__ import annotations
 
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -164,6 +164,7 @@ for name, part in {}.items():
 module.main()
 """
 _BOTH = ("values", "split/wire", "split/exchange")
+_PROGRAM = ("split/state", "split/actions", "split/streams", "split/handles")
 _TESTS = (*_BOTH, "split/standins", "split/patches", "split/session", "split/tests_side")
 
 CALL = _program(_CALL)
@@ -174,7 +175,7 @@ PYTEST = _program(_PYTEST)
 """Runs pytest in the solution's own process: {"results": {id: passed}, "passed": nonce}."""
 CHECK = _program(_CHECK)
 """Runs a trusted checker, without the model's code: {"verdict"} | {"error"}."""
-PROGRAM = _bundle(*_BOTH, "split/program")
+PROGRAM = _bundle(*_BOTH, *_PROGRAM, "split/program")
 """Loads the solution and serves the tests of another process over descriptor 4."""
 SNIPPET = _bundle(*_TESTS, "split/run_asserts")
 """Runs test code against a PROGRAM: {"load"} | {"verdict", "detail"}."""

@@ -17,9 +17,9 @@ from typing import Any
 
 from rewards.verifiers.code.values import Decoder, Encoder
 
-BINARY = ("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod").split()
+BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod"]
 COMPARE = ("__lt__", "__le__", "__gt__", "__ge__")
-NUMBERS = ("abs neg pos invert round int float complex index trunc floor ceil").split()
+NUMBERS = ["abs", "neg", "pos", "invert", "round", "int", "float", "complex", "index", "trunc", "floor", "ceil"]
 OPERATORS = (
     {f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")}
     | {f"__{name}__" for name in NUMBERS}

@@ -38,7 +38,7 @@ def wanted_names(tree: ast.AST, entry_point: str | None = None) -> list[str]:
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     free = {n for n in used - bound_names(tree) if not hasattr(builtins, n)}
     entry = {entry_point.partition(".")[0]} if entry_point else set()
-    return sorted((free - set(trusted_modules(tree)) | (entry & used)))
+    return sorted(free - set(trusted_modules(tree)) | (entry & used))
 
 
 def trusted_modules(tree: ast.AST) -> dict[str, str]:

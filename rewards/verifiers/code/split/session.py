@@ -37,10 +37,7 @@ from rewards.verifiers.code.split.standins import (
 from rewards.verifiers.code.split.wire import Broken, Frame, Link, TooLarge
 from rewards.verifiers.code.values import Decoder, NotPlain
 
-STDLIB_ERRORS = (
-    "json decimal dataclasses queue _queue re struct statistics asyncio concurrent csv _csv"
-    " configparser subprocess copy graphlib argparse sqlite3 zoneinfo http urllib zlib binascii"
-).split()
+STDLIB_ERRORS = ["json", "decimal", "dataclasses", "queue", "_queue", "re", "struct", "statistics", "asyncio", "concurrent", "csv", "_csv", "configparser", "subprocess", "copy", "graphlib", "argparse", "sqlite3", "zoneinfo", "http", "urllib", "zlib", "binascii"]
 """Packages whose exceptions a claim may name. None that a test runner takes for a verdict."""
 DATA_MODULES = ("builtins", "decimal", "fractions", "datetime")
 FUNCTIONS = (
