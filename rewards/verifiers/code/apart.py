@@ -13,7 +13,12 @@ from typing import Any
 
 from rewards.verifiers.code import drivers
 from rewards.verifiers.code.asserts import SnippetTest, parse_quietly
-from rewards.verifiers.code.split.naming import class_names, trusted_modules, wanted_names
+from rewards.verifiers.code.split.naming import (
+    class_names,
+    patched_modules,
+    trusted_modules,
+    wanted_names,
+)
 from sandbox import Job, Limits, Outcome, Sandbox
 
 Diagnose = Callable[[Outcome], tuple[str | None, str]]
@@ -51,6 +56,7 @@ class Apart:
             "named": class_names(tree, test.entry_point),
             "wanted": wanted_names(tree, test.entry_point),
             "modules": trusted_modules(tree),
+            "patched": patched_modules(test.code),
         }
         lines, tests, program = self._run(drivers.SNIPPET, task)
         last = lines[-1] if lines else {}
@@ -70,6 +76,7 @@ class Apart:
             "test": test_code,
             "named": class_names(tree),
             "wanted": wanted_names(tree),
+            "patched": patched_modules(test_code),
             "packages": self.sandbox.packages,
             "only": None,
         }

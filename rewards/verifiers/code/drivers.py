@@ -165,7 +165,8 @@ module.main()
 """
 _BOTH = ("values", "split/wire", "split/exchange")
 _PROGRAM = ("split/state", "split/actions", "split/streams", "split/handles")
-_TESTS = (*_BOTH, "split/standins", "split/patches", "split/session", "split/tests_side")
+_STAND_INS = ("split/standins", "split/making", "split/claims")
+_TESTS = (*_BOTH, *_STAND_INS, "split/patches", "split/session", "split/tests_side")
 
 CALL = _program(_CALL)
 """Calls the entry point with the task's arguments: {"value"} | {"error"} | {"not_plain"}."""

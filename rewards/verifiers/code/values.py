@@ -99,7 +99,7 @@ class Encoder:
         if isinstance(value, (bytes, bytearray)):
             return {"$bytes": binascii.b2a_base64(bytes(value), newline=False).decode()}
         if isinstance(value, (set, frozenset)):
-            kind = set if isinstance(value, set) else frozenset
+            kind: Any = set if isinstance(value, set) else frozenset
             return {f"${kind.__name__}": self._all(kind.__iter__(value))}
         return self._rare(value)
 

@@ -17,12 +17,12 @@ from typing import Any
 
 from rewards.verifiers.code.values import Decoder, Encoder
 
-BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod"]
+BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod"
 COMPARE = ("__lt__", "__le__", "__gt__", "__ge__")
-NUMBERS = ["abs", "neg", "pos", "invert", "round", "int", "float", "complex", "index", "trunc", "floor", "ceil"]
+NUMBERS = "abs neg pos invert round int float complex index trunc floor ceil"
 OPERATORS = (
-    {f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")}
-    | {f"__{name}__" for name in NUMBERS}
+    {f"__{prefix}{name}__" for name in BINARY.split() for prefix in ("", "r", "i")}
+    | {f"__{name}__" for name in NUMBERS.split()}
     | {*COMPARE, "__eq__", "__bool__", "__call__", "__str__", "__repr__", "__format__", "__bytes__"}
     | {"__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__"}
     | {"__next__", "__reversed__", "__enter__", "__exit__", "__await__", "__aiter__", "__anext__"}

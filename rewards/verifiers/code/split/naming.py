@@ -11,6 +11,8 @@ CLASS_NAME = re.compile(r"_*[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*|_*[A-Z]{2,}[0-9]*
 PLAIN_ATTRIBUTES = {
     name for kind in (int, float, str, bytes, list, tuple, dict, set, complex) for name in dir(kind)
 }
+SUBMODULES = ("os.path", "urllib.request")
+UNPATCHED = {"sys", "unittest", "types", "typing", "pydoc", "this", "antigravity", "__future__"}
 ALIASES = {"np": "numpy", "pd": "pandas"}
 CHECKS = {"isinstance": 1, "issubclass": 1, "assertIsInstance": 1, "raises": 0, "assertRaises": 0}
 """Where these functions take a class."""
@@ -48,15 +50,21 @@ def trusted_modules(tree: ast.AST) -> dict[str, str]:
     or sorted, or random.
     """
     bound = bound_names(tree)
-    called = {_root(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    bare = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and _is_name(n.func)}
-    rooted = called | {_root(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    bare = {function.id for function in calls if isinstance(function, ast.Name)}
+    rooted = {_root(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
     known = {name: ALIASES.get(name, name) for name in rooted - bound - bare if name}
     return {n: m for n, m in known.items() if n in ALIASES or m in sys.stdlib_module_names}
 
 
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name)
+def patched_modules(code: str) -> list[str]:
+    """Return the modules of the standard library that test code may patch."""
+    if not re.search(r"patch|setattr|setenv|environ", code):
+        return []
+    words = set(re.findall(r"[A-Za-z_]\w*(?:\.[a-z]\w*)?", code))
+    words |= {word.partition(".")[0] for word in words} | {"os"}
+    known = {word for word in words if word in sys.stdlib_module_names or word in SUBMODULES}
+    return sorted(known - UNPATCHED)
 
 
 def class_names(tree: ast.AST, entry_point: str | None = None) -> list[str]:

@@ -1,7 +1,7 @@
 """What the tests change in their own process and mean for the program's.
 
 `monkeypatch.setattr(time, "sleep", ...)`, `mock.patch("builtins.print")` and `setenv` know nothing
-of the other process. So before each request the modules that are commonly patched are compared with
+of the other process. So before each request the modules that the tests speak of are compared with
 what they were, and what was put in or taken out follows over there.
 """
 
@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-MODULES = ["builtins", "time", "random", "os", "datetime", "uuid", "secrets", "math", "json", "shutil", "subprocess", "socket"]
 ASKED = {("builtins", "input"), ("os", "environ")}
 """Not carried over: the one asks the tests anyhow, the other is compared by content."""
 
@@ -22,8 +21,8 @@ Send = Callable[..., Any]
 class Patches:
     """What is patched here, and of that what the other side knows."""
 
-    def __init__(self) -> None:
-        modules = {name: importlib.import_module(name) for name in MODULES}
+    def __init__(self, names: list[str]) -> None:
+        modules = {name: importlib.import_module(name) for name in names}
         self._spaces = {name: vars(module) for name, module in modules.items()}
         self._before = {name: dict(space) for name, space in self._spaces.items()}
         self._sent: dict[tuple[str, str], Any] = {}

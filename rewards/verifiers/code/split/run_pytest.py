@@ -11,7 +11,19 @@ from rewards.verifiers.code.split.session import Session
 from rewards.verifiers.code.split.tests_side import explain, finish, load, read_task, tell
 
 FILE = "test_solution.py"
-OPTIONS = ["-q", "--noconftest", "-c", "/dev/null", "-p", "no:cacheprovider", "--import-mode=importlib", "--show-capture=no", "--tb=line", "--no-header", "--no-summary"]
+OPTIONS = [
+    "-q",
+    "--noconftest",
+    "-c",
+    "/dev/null",
+    "-p",
+    "no:cacheprovider",
+    "--import-mode=importlib",
+    "--show-capture=no",
+    "--tb=line",
+    "--no-header",
+    "--no-summary",
+]
 
 
 class Recorder:

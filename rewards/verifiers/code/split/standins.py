@@ -14,20 +14,10 @@ value that a test expects, whatever it says of itself:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, Protocol
 
-from rewards.verifiers.code.split.exchange import BINARY, COMPARE, NUMBERS, OPERATORS
-
 SHARED = '"isolation": "shared" runs tests and program in one process'
-FREE = {
-    *("__str__", "__repr__", "__format__", "__bytes__", "__bool__", "__call__", "__next__"),
-    *("__enter__", "__exit__", "__await__", "__aiter__", "__anext__", "__aenter__", "__aexit__"),
-    "__fspath__",
-}
-"""Special methods that any object may have: what they return stands for nothing but itself."""
-MEASURED = {f"__{name}__" for name in NUMBERS}
-MIXED = {f"__{prefix}{name}__" for name in BINARY for prefix in ("", "r", "i")} | {*COMPARE}
 LOCAL = {
     *("__test__", "pytestmark", "_pytestfixturefunction", "__wrapped__", "__unittest_skip__"),
     *("__unittest_expecting_failure__", "__tracebackhide__", "_fixture_function_marker"),
@@ -69,7 +59,7 @@ class Stand(Protocol):
         """Return the error that says what does not cross."""
 
 
-class _Documentation:
+class Documentation:
     """The docstring, asked for when somebody looks."""
 
     def __get__(self, instance: Any, owner: Any) -> Any:
@@ -100,10 +90,12 @@ class ClassStandIn(type):
     _standin_special: frozenset[str]
 
     def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> ClassStandIn:
+        """Refuse: only `make_class` makes them."""
         session = next(b for b in bases if type(b) is ClassStandIn)._standin_session
         raise session.cannot(f"class {name} of the tests cannot derive from the program's class")
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Have the program make an instance."""
         __tracebackhide__ = True
         return cls._standin_session.call(cls, args, kwargs)
 
@@ -139,7 +131,7 @@ class ClassStandIn(type):
     def __dir__(cls) -> Any:
         return cls._standin_session.ask("dir", cls)
 
-    @property
+    @property  # type: ignore[misc]
     def __dict__(cls) -> Any:  # type: ignore[override]
         return Names(cls._standin_session, cls)
 
@@ -150,6 +142,7 @@ class StandIn:
     __slots__ = ("_standin_number",)
     _standin_session: Stand
     _standin_special: frozenset[str]
+    _standin_class_number: int
     _standin_number: int
     _standin_base: type | None = None
 
@@ -183,7 +176,7 @@ class StandIn:
             "collections",
         ):
             return NotImplemented  # a matcher of the tests, which decides itself
-        if _plain_base(type(self)) and isinstance(other, _plain_base(type(self))):
+        if plain_base(type(self)) and isinstance(other, plain_base(type(self))):
             return self._standin_session.ask("content", self) == other
         return False
 
@@ -243,54 +236,6 @@ class SubStandIn:
         return _get(self, name)
 
 
-def make_class(
-    session: Stand, number: int, name: str, bases: list[Any], special: list[str]
-) -> ClassStandIn:
-    """Make the stand-in of a class from what the program claims of it."""
-    if type(number) is not int or type(name) is not str or len(name) > 1000:
-        raise ValueError("no class")
-    known = frozenset(special) & OPERATORS
-    mixin: type = CoroutineStandIn if name == "coroutine" else StandIn
-    parents = [b for b in bases if isinstance(b, type) and issubclass(b, StandIn)]
-    if errors := [b for b in bases if isinstance(b, type) and issubclass(b, BaseException)]:
-        mixin, parents = ErrorStandIn, errors
-        if not issubclass(errors[0], (Exception, SystemExit)):
-            parents = [Exception]
-    space: dict[str, Any] = {
-        "__module__": "solution",
-        "__doc__": _Documentation(),
-        "_standin_session": session,
-        "_standin_class_number": number,
-        "_standin_special": known,
-        "_standin_base": next((_plain_base(b) for b in bases if _plain_base(b)), None),
-    }
-    if mixin is StandIn:
-        space |= {"__slots__": (), **{n: _METHODS[n] for n in known if n in _METHODS}}
-        if "__eq__" in known and "__hash__" not in known:
-            space["__hash__"] = None
-    kept = [*(() if any(issubclass(p, mixin) for p in parents) else (mixin,)), *parents]
-    try:
-        return type.__new__(ClassStandIn, name, tuple(kept), space)
-    except TypeError:  # no order of its bases: the first alone then
-        first = kept[:1] if issubclass(kept[0], (StandIn, BaseException)) else kept[:2]
-        return type.__new__(ClassStandIn, name, tuple(first), space)
-
-
-def make_sub(kind: ClassStandIn, number: int, value: Any) -> Any:
-    """Make plain data that has further attributes by asking."""
-    base = type(value)
-    if base not in (int, float, str, bytes, tuple, frozenset) or type(number) is not int:
-        raise ValueError("no plain data with attributes")
-    space = {
-        "_standin_session": kind._standin_session,
-        "_standin_class": kind,
-        "__module__": "solution",
-    }
-    made: Any = type(kind.__name__, (SubStandIn, base), space)(value)
-    made.__dict__["_standin_number"] = number
-    return made
-
-
 def _get(subject: Any, name: str) -> Any:
     __tracebackhide__ = True
     if name in LOCAL or name.startswith("_standin"):
@@ -304,7 +249,8 @@ def _get(subject: Any, name: str) -> Any:
     return session.ask("get", subject, name)
 
 
-def _plain_base(kind: Any) -> Any:
+def plain_base(kind: Any) -> Any:
+    """Return the mutable built-in class that a class derives from, if it does."""
     return kind if kind in PLAIN_BASES else getattr(kind, "_standin_base", None)
 
 
@@ -314,55 +260,3 @@ def _same(left: StandIn, right: StandIn) -> bool:
     session = left._standin_session
     ours, theirs = session.state(left), session.state(right)
     return bool(ours and ours[0][1]) and bool(ours == theirs)
-
-
-def _method(name: str) -> Callable[..., Any]:
-    def method(self: StandIn, *args: Any) -> Any:
-        __tracebackhide__ = True
-        session, kind = self._standin_session, type(self)
-        if name not in FREE and not (name == "__iter__" and "__next__" in self._standin_special):
-            if not session.is_named(kind):
-                raise session.cannot(
-                    f"{name} of {kind.__name__}, a class that the tests do not use as one, is not"
-                    " asked for (an object could answer what the test wants to hear)"
-                )
-        value = session.ask(name, self, *args)
-        reveals = name in MEASURED or (
-            name in MIXED and any(not isinstance(arg, StandIn) for arg in args)
-        )
-        if reveals and not isinstance(value, StandIn) and not session.is_made(self):
-            raise session.cannot(
-                f"{name} of an object of {kind.__name__} that the tests did not make is not"
-                " believed (it could answer what the test wants to hear)"
-            )
-        return value
-
-    method.__name__ = name
-    return method
-
-
-def _call(self: StandIn, *args: Any, **kwargs: Any) -> Any:
-    __tracebackhide__ = True
-    return self._standin_session.call(self, args, kwargs)
-
-
-def _leave(name: str) -> Callable[..., Any]:
-    def leave(self: StandIn, kind: Any, error: Any, trace: Any) -> Any:
-        return self._standin_session.ask(name, self, error)
-
-    return leave
-
-
-def _awaiting(name: str) -> Callable[..., Any]:
-    async def method(self: StandIn, *error: Any) -> Any:
-        return self._standin_session.ask(name, self, *error[1:2])
-
-    return method
-
-
-_METHODS: dict[str, Callable[..., Any]] = {
-    **{name: _method(name) for name in OPERATORS if name not in ("__eq__", "__hash__")},
-    "__call__": _call,
-    "__exit__": _leave("__exit__"),
-    **{name: _awaiting(name) for name in ("__aenter__", "__aexit__", "__anext__")},
-}

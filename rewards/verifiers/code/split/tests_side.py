@@ -41,7 +41,7 @@ def load(task: dict[str, Any]) -> tuple[Session, types.ModuleType | None]:
     """Have the program load; reports why if it does not, and returns no module then."""
     session = Session()
     try:
-        module = session.load(task["named"])
+        module = session.load(task["named"], task["patched"])
     except BaseException as error:
         verdict, detail = explain(session, error)
         tell({"load": verdict, "detail": detail})
