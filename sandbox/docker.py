@@ -47,7 +47,7 @@ package.__path__ = []
 for name, source in json.loads(read(struct.unpack("!I", read(4))[0]))["modules"]:
     module = sys.modules[name] = types.ModuleType(name)
     exec(compile(source, name, "exec"), module.__dict__)
-module.main()
+sys.modules["sandbox.agent"].main()
 """
 
 
@@ -67,7 +67,7 @@ def open_docker(slots: int, *, image: str | None = None, runtime: str | None = N
         runtime or os.environ.get("SANDBOX_RUNTIME") or None,
     )
     engine.remove_orphans()
-    return SlotSandbox("docker", slots, engine.start_slot)
+    return SlotSandbox("docker", slots, engine.start_slot, engine.client.close)
 
 
 class Engine:
@@ -82,12 +82,14 @@ class Engine:
         try:
             self.client.images.get(image)
         except docker.errors.ImageNotFound:
+            self.client.close()
             raise SandboxError(
                 f"the engine has no image {image!r}: make it with `rewards sandbox build` (or"
                 " `rewards sandbox build --from-host`, which needs no registry), or name another"
                 " one with Python 3.11 or newer in SANDBOX_IMAGE"
             ) from None
         except docker.errors.DockerException as error:
+            self.client.close()
             raise SandboxError(f"the engine does not answer: {error}") from None
 
     def start_slot(self, trusted: bool, limits: Limits) -> Slot:
@@ -191,6 +193,8 @@ class ContainerChannel(Channel):
 
     def close(self) -> None:
         """Let go of the connection."""
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            self._attached._response.close()  # the SDK keeps the answer that it came with
         super().close()
         self._attached.close()
 
@@ -202,10 +206,13 @@ def _connect() -> Any:
         raise SandboxError("the Docker SDK is missing: pip install 'assay-rl[docker]'") from None
     import requests
 
+    client = None
     try:
         client = docker.from_env(timeout=ENGINE_TIMEOUT_S, max_pool_size=64)
         client.ping()
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
+        if client:
+            client.close()
         raise SandboxError(
             f"no Docker engine answers: {error}. Start one (for Podman, `podman system service` and"
             " DOCKER_HOST), and see that this user may use its socket"

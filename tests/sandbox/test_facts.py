@@ -159,7 +159,7 @@ def test_wall_time_is_three_times_cpu_time_plus_one_unless_given() -> None:
 
 
 def test_an_unknown_back_end_is_refused() -> None:
-    with pytest.raises(ValueError, match="known: auto, bubblewrap, process"):
+    with pytest.raises(ValueError, match="known: auto, docker, bubblewrap, process"):
         sandbox.open_sandbox("chroot")
 
 
