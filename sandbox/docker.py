@@ -123,7 +123,7 @@ class Engine:
             "working_dir": "/",
             "environment": {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8"},
             "hostname": "sandbox",
-            "labels": {OWNER_LABEL: _owner()},
+            "labels": {OWNER_LABEL: name_owner()},
             "network_mode": "none",
             "ipc_mode": "private",
             "read_only": True,
@@ -143,7 +143,7 @@ class Engine:
 
     def remove_orphans(self) -> None:
         """Remove the containers that a killed process of this machine has left."""
-        here = _owner().rpartition(" ")[0]
+        here = name_owner().rpartition(" ")[0]
         labelled = {"label": OWNER_LABEL}
         for container in self.client.containers.list(True, filters=labelled, ignore_removed=True):
             machine, _, process = container.labels[OWNER_LABEL].rpartition(" ")
@@ -171,6 +171,12 @@ class ContainerChannel(Channel):
             raise SandboxError(f"the engine cannot start a container: {error}") from None
         super().__init__(getattr(self._attached, "_sock", self._attached))
         self._unsent += build_frame({"modules": _read_modules()})
+
+    def pid(self) -> int:
+        """Return the agent's number on the engine's machine."""
+        self._container.reload()
+        number: int = self._container.attrs["State"]["Pid"]
+        return number
 
     def strip(self, data: bytes) -> bytes:
         """Take the engine's own framing away: stream number, length, content."""
@@ -233,7 +239,7 @@ def _read_modules() -> list[tuple[str, str]]:
     return [(f"sandbox.{n}", PACKAGE.joinpath(f"{n}.py").read_text("utf-8")) for n in INSIDE]
 
 
-def _owner() -> str:
+def name_owner() -> str:
     """Name this process in a way that no other process ever shares: machine, number, start."""
     pid = os.getpid()
     return f"{socket.gethostname()} {os.readlink('/proc/self/ns/pid')} {pid}/{_start_time(pid)}"

@@ -78,6 +78,10 @@ class Channel:
         """Return the agent's own bytes among those that arrived; all, unless a subclass knows."""
         return data
 
+    def pid(self) -> int:
+        """Return the number of the container's first process, as its machine has it."""
+        raise NotImplementedError
+
     def end(self) -> str:
         """End the container, from any thread, even amid a job; return its last words, if any."""
         raise NotImplementedError

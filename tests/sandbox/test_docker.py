@@ -16,7 +16,7 @@ import pytest
 
 import sandbox
 from sandbox import Job, Limits, Sandbox, SandboxError
-from sandbox.docker import OWNER_LABEL, Engine
+from sandbox.docker import OWNER_LABEL, Engine, name_owner
 from sandbox.image import DEFAULT_IMAGE
 
 pytestmark = pytest.mark.docker
@@ -26,10 +26,8 @@ def containers(box: Sandbox) -> list[object]:
     """The engine's containers that belong to this process and their settings."""
     import docker
 
-    from sandbox.docker import _owner
-
     with contextlib.closing(docker.from_env()) as client:
-        return list(client.containers.list(filters={"label": f"{OWNER_LABEL}={_owner()}"}))
+        return list(client.containers.list(filters={"label": f"{OWNER_LABEL}={name_owner()}"}))
 
 
 def test_a_container_is_hardened(docker: Sandbox) -> None:

@@ -206,7 +206,8 @@ print("done")
 
 def test_a_fork_bomb_is_ended_and_the_next_job_runs(jail: Sandbox) -> None:
     outcome = jail.run(Job(b"import os\nwhile True:\n    os.fork()"))
-    assert outcome.limit in ("processes", "memory", "cpu")
+    # The kernel refuses more, and we end it, whichever is first.
+    assert outcome.limit in ("processes", "memory", "cpu") or b"BlockingIOError" in outcome.stderr
     assert run(jail, "print(1)") == "1\n"
 
 
