@@ -1,0 +1,217 @@
+"""Build a sandbox image: from a Python image of a registry, or from this machine's Python."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO, Any
+
+from sandbox.engine import connect
+from sandbox.image import (
+    DEFAULT_BASE,
+    DEFAULT_IMAGE,
+    LABEL,
+    PACKAGES,
+    PACKAGES_LABEL,
+    VERSION_LABEL,
+)
+from sandbox.image.harvest import harvest
+from sandbox.types import SandboxError
+
+HERE = Path(__file__).parent
+PYTEST = "pytest>=8.3,<10"
+PASSED_ON = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL")
+BUILD_TIMEOUT_S = 1800.0
+
+Say = Callable[[str], None]
+
+
+def build_image(
+    tag: str = DEFAULT_IMAGE,
+    requirements: Path | None = None,
+    base: str = DEFAULT_BASE,
+    *,
+    say: Say = lambda line: None,
+) -> str:
+    """Build an image with the Dockerfile beside this file, and return its id.
+
+    Args:
+        tag: The image's name.
+        requirements: A pip requirements file: what model code may import, besides pytest.
+        base: The image to start from; it needs Python 3.11 or newer, and pip.
+        say: Called with a line of progress now and then.
+
+    Raises:
+        SandboxError: If there is no engine, the build fails, or the image does not work.
+    """
+    with _engine() as client, tempfile.TemporaryDirectory(prefix="sandbox-image-") as folder:
+        context = Path(folder)
+        for name in ("Dockerfile", "furnish.py"):
+            shutil.copy(HERE / name, context)
+        wanted = read_requirements(requirements) if requirements else ""
+        (context / "requirements.txt").write_text(f"{PYTEST}\n{wanted}\n")
+        arguments = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        arguments |= {"BASE": base, "VERSION": toolkit_version()}
+        say(f"building {tag} from {base}")
+        for event in client.api.build(
+            path=folder, tag=tag, buildargs=arguments, rm=True, forcerm=True, decode=True
+        ):
+            if line := event.get("stream", "").strip():
+                say(line)
+            if "error" in event:
+                raise SandboxError(
+                    f"the image was not built: {event['error'].strip()}. Where no registry can be"
+                    " reached, `rewards sandbox build --from-host` makes an image of this"
+                    " machine's Python"
+                )
+        return _tested(client, tag, say)
+
+
+def build_from_host(
+    tag: str = DEFAULT_IMAGE,
+    requirements: Path | None = None,
+    *,
+    say: Say = lambda line: None,
+) -> str:
+    """Build an image of this machine's Python, with no registry, and return its id.
+
+    Args:
+        tag: The image's name.
+        requirements: A pip requirements file: what model code may import, besides pytest.
+        say: Called with a line of progress now and then.
+
+    Raises:
+        SandboxError: If there is no engine, or the image does not work.
+    """
+    if requirements:
+        read_requirements(requirements)
+    with _engine() as client, tempfile.TemporaryDirectory(prefix="sandbox-image-") as folder:
+        from docker.utils import parse_repository_tag
+
+        root = Path(folder, "root")
+        harvest(root, requirements, say)
+        with tempfile.TemporaryFile() as archive:
+            pack(root, archive)
+            say(f"handing {archive.tell() >> 20} MB to the engine")
+            archive.seek(0)
+            answer = client.api.import_image_from_data(archive, changes=_changes())
+        client.api.tag(_imported(answer), *parse_repository_tag(tag))
+        return _tested(client, tag, say)
+
+
+def read_requirements(path: Path) -> str:
+    """Return the text of a requirements file.
+
+    Raises:
+        SandboxError: If it cannot be read.
+    """
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SandboxError(f"cannot read the requirements file {path}: {error}") from None
+
+
+def self_test(client: Any, image: str) -> dict[str, Any]:
+    """Import everything in a hardened container of an image; return what selftest.py prints.
+
+    Raises:
+        SandboxError: If anything cannot be imported, or nothing runs at all.
+    """
+    from docker.errors import DockerException
+
+    folder = client.images.get(image).labels.get(PACKAGES_LABEL, PACKAGES)
+    program = (HERE / "selftest.py").read_text("utf-8")
+    try:
+        printed = client.containers.run(
+            image,
+            ["python3", "-S", "-c", program, folder],
+            remove=True,
+            network_mode="none",
+            read_only=True,
+            user="65534:65534",
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+        )
+    except DockerException as error:
+        raise SandboxError(f"no Python runs in the image {image}: {error}") from None
+    found: dict[str, Any] = json.loads(printed)
+    if found["broken"]:
+        said = "; ".join(f"{name}: {why}" for name, why in found["broken"].items())
+        raise SandboxError(f"the image {image} was built, but cannot import all of it: {said}")
+    return found
+
+
+def toolkit_version() -> str:
+    """Return the version of the distribution that this package belongs to."""
+    try:
+        return version("assay-rl")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def pack(root: Path, archive: IO[bytes]) -> None:
+    """Write a folder as a tar file that belongs to root, and that everybody may read."""
+
+    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = 0
+        member.uname = member.gname = ""
+        member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+        if member.name == "tmp":
+            member.mode = 0o1777
+        return member
+
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for path in sorted(root.iterdir()):
+            tar.add(path, path.name, filter=plain)
+
+
+@contextlib.contextmanager
+def _engine() -> Iterator[Any]:
+    client = connect(BUILD_TIMEOUT_S)
+    try:
+        from docker.errors import DockerException
+
+        try:
+            yield client
+        except DockerException as error:
+            raise SandboxError(f"the engine refused: {error}") from error
+    finally:
+        client.close()
+
+
+def _changes() -> list[str]:
+    labels = {LABEL: "1", PACKAGES_LABEL: PACKAGES, VERSION_LABEL: toolkit_version()}
+    return [
+        "ENV PATH=/usr/local/bin:/usr/bin:/bin",
+        "ENV LANG=C.UTF-8",
+        "WORKDIR /tmp",
+        'CMD ["python3"]',
+        *(f"LABEL {name}={value}" for name, value in labels.items()),
+    ]
+
+
+def _imported(answer: str) -> str:
+    """Return the id of a new image. Podman ignores the tag in an import, but reports the id too."""
+    if found := re.search(r"\b(?:sha256:)?([0-9a-f]{64})\b", answer):
+        return found[1]
+    raise SandboxError(f"the engine did not import the image: {answer.strip()[-500:]}")
+
+
+def _tested(client: Any, tag: str, say: Say) -> str:
+    say("self-test: importing everything in a container")
+    found = self_test(client, tag)
+    image = client.images.get(tag)
+    say(
+        f"{tag}: Python {found['python']}, pytest {found['pytest']}, {found['modules']} compiled"
+        f" modules, {image.attrs['Size'] / 1e6:.0f} MB"
+    )
+    image_id: str = image.id
+    return image_id
