@@ -1,7 +1,7 @@
 """The image that Docker containers start from: any Linux with Python 3.11 or newer will do.
 
-The toolkit itself is not in it, so that no image gets stale: the agent's code is sent to a container
-when it starts. What an image should say of itself stands in its labels:
+The toolkit itself is not in it, so that no image gets stale: the agent's code is sent to a
+container when it starts. What an image should say of itself stands in its labels:
 
     assay-rl.sandbox   "1" on every image that is built here
     assay-rl.packages  the folder with pytest and the packages of the requirements file. Whoever

@@ -9,7 +9,7 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any
@@ -29,6 +29,7 @@ from sandbox.types import SandboxError
 HERE = Path(__file__).parent
 PYTEST = "pytest>=8.3,<10"
 PASSED_ON = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL")
+BUILT, CHATTER = "Successfully built ", ("--->", "Removing intermediate")
 BUILD_TIMEOUT_S = 1800.0
 
 Say = Callable[[str], None]
@@ -61,18 +62,10 @@ def build_image(
         arguments = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         arguments |= {"BASE": base, "VERSION": toolkit_version()}
         say(f"building {tag} from {base}")
-        for event in client.api.build(
-            path=folder, tag=tag, buildargs=arguments, rm=True, forcerm=True, decode=True
-        ):
-            if line := event.get("stream", "").strip():
-                say(line)
-            if "error" in event:
-                raise SandboxError(
-                    f"the image was not built: {event['error'].strip()}. Where no registry can be"
-                    " reached, `rewards sandbox build --from-host` makes an image of this"
-                    " machine's Python"
-                )
-        return _tested(client, tag, say)
+        events = client.api.build(
+            path=folder, buildargs=arguments, rm=True, forcerm=True, decode=True
+        )
+        return _finish(client, _follow(events, say), tag, say)
 
 
 def build_from_host(
@@ -94,8 +87,6 @@ def build_from_host(
     if requirements:
         read_requirements(requirements)
     with _engine() as client, tempfile.TemporaryDirectory(prefix="sandbox-image-") as folder:
-        from docker.utils import parse_repository_tag
-
         root = Path(folder, "root")
         harvest(root, requirements, say)
         with tempfile.TemporaryFile() as archive:
@@ -103,8 +94,7 @@ def build_from_host(
             say(f"handing {archive.tell() >> 20} MB to the engine")
             archive.seek(0)
             answer = client.api.import_image_from_data(archive, changes=_changes())
-        client.api.tag(_imported(answer), *parse_repository_tag(tag))
-        return _tested(client, tag, say)
+        return _finish(client, _imported(answer), tag, say)
 
 
 def read_requirements(path: Path) -> str:
@@ -141,11 +131,11 @@ def self_test(client: Any, image: str) -> dict[str, Any]:
             security_opt=["no-new-privileges"],
         )
     except DockerException as error:
-        raise SandboxError(f"no Python runs in the image {image}: {error}") from None
+        raise SandboxError(f"no Python runs in the image {image[:19]}: {error}") from None
     found: dict[str, Any] = json.loads(printed)
     if found["broken"]:
         said = "; ".join(f"{name}: {why}" for name, why in found["broken"].items())
-        raise SandboxError(f"the image {image} was built, but cannot import all of it: {said}")
+        raise SandboxError(f"not everything can be imported in the image {image[:19]}: {said}")
     return found
 
 
@@ -205,13 +195,39 @@ def _imported(answer: str) -> str:
     raise SandboxError(f"the engine did not import the image: {answer.strip()[-500:]}")
 
 
-def _tested(client: Any, tag: str, say: Say) -> str:
+def _follow(events: Iterable[dict[str, Any]], say: Say) -> str:
+    """Pass a build's progress on, and return the id of its image."""
+    image = ""
+    for event in events:
+        if "error" in event:
+            raise SandboxError(
+                f"the image was not built: {event['error'].strip()}. Where no registry can be"
+                " reached, `rewards sandbox build --from-host` makes an image of this machine's"
+                " Python"
+            )
+        line = event.get("stream", "").strip()
+        if line and not line.startswith(CHATTER):
+            say(line)
+        image = line.removeprefix(BUILT) if line.startswith(BUILT) else image
+    return image
+
+
+def _finish(client: Any, image: str, tag: str, say: Say) -> str:
+    """Test an image, then give it its name: what does not work is not there."""
+    from docker.utils import parse_repository_tag
+
     say("self-test: importing everything in a container")
-    found = self_test(client, tag)
-    image = client.images.get(tag)
+    try:
+        found = self_test(client, image)
+    except SandboxError:
+        client.images.remove(image)
+        raise
+    repository, label = parse_repository_tag(tag)
+    client.api.tag(image, repository, label or "latest")
+    built = client.images.get(tag)
     say(
         f"{tag}: Python {found['python']}, pytest {found['pytest']}, {found['modules']} compiled"
-        f" modules, {image.attrs['Size'] / 1e6:.0f} MB"
+        f" modules, {built.attrs['Size'] / 1e6:.0f} MB"
     )
-    image_id: str = image.id
+    image_id: str = built.id
     return image_id

@@ -24,9 +24,9 @@ STARTED_BY = Path("/usr/bin/python3")
 
 def main() -> None:
     """Make an image out of a container in which Python and pip are."""
-    pip = [sys.executable, "-m", "pip", "install", "--no-cache-dir", "--no-compile"]
-    requirements = str(HERE / "requirements.txt")
-    subprocess.run([*pip, "--target", str(PACKAGES), "-r", requirements], check=True)
+    pip = [sys.executable, "-m", "pip", "install", "--no-cache-dir", "--no-compile", "--no-color"]
+    what = ["--target", str(PACKAGES), "-r", str(HERE / "requirements.txt")]
+    subprocess.run([*pip, "--quiet", "--root-user-action", "ignore", *what], check=True)
     shutil.rmtree(PACKAGES / "bin", ignore_errors=True)
     libraries = Path(sysconfig.get_path("purelib"))
     libraries.mkdir(parents=True, exist_ok=True)

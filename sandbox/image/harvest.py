@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -169,7 +169,7 @@ def inside(root: Path, path: Path) -> Path:
     return root / path.relative_to("/")
 
 
-def run(command: list[str | Path], name: str, *, check: bool = True) -> str:
+def run(command: Sequence[str | Path], name: str, *, check: bool = True) -> str:
     """Run a tool and return what it printed.
 
     Raises:
