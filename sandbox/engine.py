@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import socket
 from pathlib import Path
 from typing import Any
 
 from sandbox.types import SandboxError
 
+SOCKETS = ("docker.sock", "podman/podman.sock")
 START_ONE = (
     "Start one (`systemctl start docker`, `dockerd &` as root, or `systemctl --user start"
     " podman.socket`), or say in DOCKER_HOST where it is"
+)
+MAY_NOT = (
+    "this user may not use it; the group docker may, and is as good as root, or use a rootless"
+    " engine"
 )
 
 
@@ -30,39 +35,33 @@ def connect(timeout_s: float = 60.0) -> Any:
         raise SandboxError(
             "the Docker SDK is not installed: pip install 'assay-rl[docker]'"
         ) from None
-    if address := os.environ.get("DOCKER_HOST"):
-        try:
-            return docker.from_env(timeout=timeout_s)
-        except docker.errors.DockerException as error:
-            raise SandboxError(
-                f"no engine answers at {address} (DOCKER_HOST): {error}. {START_ONE}"
-            ) from None
     complaints = []
-    for socket in find_sockets():
+    for address in find_addresses():
         try:
-            return docker.DockerClient(base_url=f"unix://{socket}", timeout=timeout_s)
+            _probe(address)
+            environment = {**os.environ, "DOCKER_HOST": address}
+            return docker.from_env(environment=environment, timeout=timeout_s)
+        except PermissionError:
+            complaints.append(f"{address}: {MAY_NOT}")
+        except OSError as error:
+            complaints.append(f"{address}: {error.strerror or error}")
         except docker.errors.DockerException as error:
-            complaints.append(_complaint(socket, error))
-    said = "; ".join(complaints) or "none of the usual sockets is there"
+            complaints.append(f"{address}: {error}")
+    said = "; ".join(complaints) or "none of their usual sockets is there"
     raise SandboxError(f"no Docker or Podman engine answers: {said}. {START_ONE}")
 
 
-def find_sockets() -> Iterator[Path]:
-    """Yield the sockets of engines that exist here."""
-    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
-    for folder in (Path("/run"), Path("/var/run"), runtime):
-        for name in ("docker.sock", "podman/podman.sock"):
-            try:
-                if (folder / name).is_socket():
-                    yield folder / name
-            except PermissionError:
-                continue  # somebody else's folder
+def find_addresses() -> list[str]:
+    """Return where an engine may be: what DOCKER_HOST says, or the usual sockets that exist."""
+    if address := os.environ.get("DOCKER_HOST"):
+        return [address]
+    user = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
+    places = [folder / name for folder in (Path("/run"), user) for name in SOCKETS]
+    return [f"unix://{place}" for place in places if os.path.exists(place)]
 
 
-def _complaint(socket: Path, error: Exception) -> str:
-    if not os.access(socket, os.R_OK | os.W_OK):
-        return (
-            f"this user may not use {socket} (the group docker may, and is as good as root;"
-            " a rootless engine asks for no group)"
-        )
-    return f"{socket}: {error}"
+def _probe(address: str) -> None:
+    """Connect to a Unix socket; the SDK's own errors are long, and leave sockets open."""
+    if address.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.connect(address.removeprefix("unix://"))

@@ -40,6 +40,7 @@ def build_image(
     requirements: Path | None = None,
     base: str = DEFAULT_BASE,
     *,
+    network: str | None = None,
     say: Say = lambda line: None,
 ) -> str:
     """Build an image with the Dockerfile beside this file, and return its id.
@@ -48,22 +49,28 @@ def build_image(
         tag: The image's name.
         requirements: A pip requirements file: what model code may import, besides pytest.
         base: The image to start from; it needs Python 3.11 or newer, and pip.
+        network: The network in which pip runs, "host" for the machine's; else the engine's choice.
         say: Called with a line of progress now and then.
 
     Raises:
         SandboxError: If there is no engine, the build fails, or the image does not work.
     """
+    wanted = read_requirements(requirements) if requirements else ""
     with _engine() as client, tempfile.TemporaryDirectory(prefix="sandbox-image-") as folder:
         context = Path(folder)
         for name in ("Dockerfile", "furnish.py"):
             shutil.copy(HERE / name, context)
-        wanted = read_requirements(requirements) if requirements else ""
         (context / "requirements.txt").write_text(f"{PYTEST}\n{wanted}\n")
         arguments = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         arguments |= {"BASE": base, "VERSION": toolkit_version()}
         say(f"building {tag} from {base}")
         events = client.api.build(
-            path=folder, buildargs=arguments, rm=True, forcerm=True, decode=True
+            path=folder,
+            buildargs=arguments,
+            network_mode=network,
+            rm=True,
+            forcerm=True,
+            decode=True,
         )
         return _finish(client, _follow(events, say), tag, say)
 
@@ -115,28 +122,45 @@ def self_test(client: Any, image: str) -> dict[str, Any]:
     Raises:
         SandboxError: If anything cannot be imported, or nothing runs at all.
     """
-    from docker.errors import DockerException
-
     folder = client.images.get(image).labels.get(PACKAGES_LABEL, PACKAGES)
     program = (HERE / "selftest.py").read_text("utf-8")
-    try:
-        printed = client.containers.run(
-            image,
-            ["python3", "-S", "-c", program, folder],
-            remove=True,
-            network_mode="none",
-            read_only=True,
-            user="65534:65534",
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges"],
-        )
-    except DockerException as error:
-        raise SandboxError(f"no Python runs in the image {image[:19]}: {error}") from None
+    printed = run_inside(client, image, ["python3", "-S", "-c", program, folder])
     found: dict[str, Any] = json.loads(printed)
     if found["broken"]:
         said = "; ".join(f"{name}: {why}" for name, why in found["broken"].items())
         raise SandboxError(f"not everything can be imported in the image {image[:19]}: {said}")
     return found
+
+
+def run_inside(client: Any, image: str, command: list[str]) -> str:
+    """Run a command in a hardened container of an image and return what it printed.
+
+    Raises:
+        SandboxError: If it does not run, or fails.
+    """
+    from docker.errors import DockerException
+
+    container = client.containers.create(
+        image,
+        command,
+        network_mode="none",
+        read_only=True,
+        user="65534:65534",
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+    )
+    try:
+        container.start()
+        if status := container.wait()["StatusCode"]:
+            said = container.logs(stdout=False).decode(errors="replace").strip()[-2000:]
+            raise SandboxError(f"{command[0]} fails in the image {image[:19]} ({status}): {said}")
+        return str(container.logs(stderr=False).decode())
+    except DockerException as error:
+        raise SandboxError(
+            f"{command[0]} does not run in the image {image[:19]}: {error}"
+        ) from None
+    finally:
+        container.remove(force=True)
 
 
 def toolkit_version() -> str:
@@ -197,18 +221,19 @@ def _imported(answer: str) -> str:
 
 def _follow(events: Iterable[dict[str, Any]], say: Say) -> str:
     """Pass a build's progress on, and return the id of its image."""
-    image = ""
-    for event in events:
-        if "error" in event:
-            raise SandboxError(
-                f"the image was not built: {event['error'].strip()}. Where no registry can be"
-                " reached, `rewards sandbox build --from-host` makes an image of this machine's"
-                " Python"
-            )
+    image = complaint = ""
+    for event in events:  # to the end: what is not read keeps its connection open
         line = event.get("stream", "").strip()
         if line and not line.startswith(CHATTER):
             say(line)
         image = line.removeprefix(BUILT) if line.startswith(BUILT) else image
+        complaint = event.get("error", complaint).strip()
+    if complaint:
+        raise SandboxError(
+            f"the image was not built: {complaint}. Where no registry can be reached, `rewards"
+            " sandbox build --from-host` makes an image of this machine's Python; where containers"
+            " have no network, --network host may help"
+        )
     return image
 
 

@@ -140,8 +140,8 @@ def find_libraries(root: Path, executable: Path, say: Callable[[str], None]) -> 
 
 def compile_all(executable: Path, root: Path, folders: Iterable[Path]) -> None:
     """Write .pyc files, which a read-only root could not have written later."""
-    options = ["-q", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
-    command = [executable, "-I", "-m", "compileall", *options, "-s", root, "-p", "/", *folders]
+    options = ["-q", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-p", "/", "-s"]
+    command: list[str | Path] = [executable, "-I", "-m", "compileall", *options, root, *folders]
     run(command, "compileall", check=False)  # a package's templates need not compile
 
 
