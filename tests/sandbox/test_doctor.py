@@ -111,3 +111,15 @@ def test_what_an_engine_says_of_itself_is_read(findings: Callable[[str], Finding
 @pytest.mark.parametrize("subject", ["seccomp", "memory limit", "cpu limit"])
 def test_what_an_engine_cannot_do_is_said(findings: Callable[[str], Finding], subject: str) -> None:
     assert findings(subject).state == "bad"
+
+
+@pytest.mark.parametrize(
+    ("runtimes", "state"),
+    [
+        ({"runsc": {"path": "runsc"}}, "ok"),
+        ({"runsc": {"path": "/nowhere/runsc"}}, "note"),  # Podman names what it has heard of
+        ({"runc": {"path": "runc"}}, "note"),
+    ],
+)
+def test_gvisor_is_there_if_its_program_is(runtimes: dict[str, Any], state: str) -> None:
+    assert doctor._runsc(runtimes).state == state
