@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import sandbox
-from sandbox.bubblewrap import find_bwrap, find_packages
+from sandbox.bubblewrap import find_bwrap
 from sandbox.engine import connect
 from sandbox.image import DEFAULT_IMAGE, VERSION_LABEL
+from sandbox.process import find_packages
 from sandbox.types import Job, SandboxError
 
 State = Literal["ok", "note", "bad"]
@@ -112,6 +113,8 @@ def _engine(client: Any) -> Iterator[Finding]:
     for warning in info.get("Warnings") or ():
         yield Finding("note", "engine says", warning.removeprefix("WARNING: "))
     yield _runsc(info.get("Runtimes") or {})
+    if runtime := os.environ.get("SANDBOX_RUNTIME"):
+        yield Finding("note", "runtime", f"SANDBOX_RUNTIME chooses {runtime}")
 
 
 def _runsc(runtimes: dict[str, Any]) -> Finding:
@@ -128,31 +131,33 @@ def _image(client: Any) -> Iterator[Finding]:
 
     from sandbox.image.build import self_test, toolkit_version
 
+    name = os.environ.get("SANDBOX_IMAGE") or DEFAULT_IMAGE
     try:
-        image = client.images.get(DEFAULT_IMAGE)
+        image = client.images.get(name)
     except ImageNotFound:
-        yield Finding("bad", "image", f"{DEFAULT_IMAGE} is not there: `rewards sandbox build`, or"
-                      " `rewards sandbox build --from-host` where no registry is")  # fmt: skip
+        yield Finding("bad", "image", f"{name} is not there: `rewards sandbox build`, or `rewards"
+                      " sandbox build --from-host` where no registry is")  # fmt: skip
         return
     try:
-        found = self_test(client, DEFAULT_IMAGE)
+        found = self_test(client, name)
     except SandboxError as error:
         yield Finding("bad", "image", f"{error}. Build it again: `rewards sandbox build`")
         return
-    built_by = image.labels.get(VERSION_LABEL, "another tool")
-    said = f"{DEFAULT_IMAGE}: Python {found['python']}, pytest {found['pytest']}"
-    yield Finding("ok", "image", f"{said}, {image.attrs['Size'] / 1e6:.0f} MB, by {built_by}")
-    if built_by != toolkit_version():
+    by = f"by {image.labels.get(VERSION_LABEL, 'another tool')}"
+    size = f"{image.attrs['Size'] / 1e6:.0f} MB"
+    said = f"{name}: Python {found['python']}, pytest {found['pytest']}, {size}, {by}"
+    yield Finding("ok", "image", said)
+    if by != f"by {toolkit_version()}":
         yield Finding("note", "image", f"this is {toolkit_version()}; any image with Python 3.11"
-                      " will do, but pytest may be another")  # fmt: skip
-    yield _compilers("in the image", lambda names: _inside(client, names))
+                      " or newer will do")  # fmt: skip
+    yield _compilers("in the image", lambda names: _inside(client, name, names))
 
 
-def _inside(client: Any, names: list[str]) -> set[str]:
+def _inside(client: Any, image: str, names: list[str]) -> set[str]:
     from sandbox.image.build import run_inside
 
     program = f"import json,shutil;print(json.dumps([*filter(shutil.which,{names!r})]))"
-    printed = run_inside(client, DEFAULT_IMAGE, ["python3", "-S", "-c", program])
+    printed = run_inside(client, image, ["python3", "-S", "-c", program])
     return set(json.loads(printed))
 
 

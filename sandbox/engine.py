@@ -20,11 +20,15 @@ MAY_NOT = (
 )
 
 
-def connect(timeout_s: float = 60.0) -> Any:
+def connect(timeout_s: float = 60.0, *, connections: int = 10) -> Any:
     """Return a `docker.DockerClient` of the first engine that answers; close it after use.
 
     DOCKER_HOST decides if it is set; else the usual sockets of Docker and Podman are tried, those
     of the system before those of the user.
+
+    Args:
+        timeout_s: How long the engine may take for an answer.
+        connections: How many are kept open for the next request.
 
     Raises:
         SandboxError: If the SDK is missing or no engine answers; the message says what to do.
@@ -40,7 +44,9 @@ def connect(timeout_s: float = 60.0) -> Any:
         try:
             _probe(address)
             environment = {**os.environ, "DOCKER_HOST": address}
-            return docker.from_env(environment=environment, timeout=timeout_s)
+            return docker.from_env(
+                environment=environment, timeout=timeout_s, max_pool_size=connections
+            )
         except PermissionError:
             complaints.append(f"{address}: {MAY_NOT}")
         except OSError as error:

@@ -124,7 +124,7 @@ def self_test(client: Any, image: str) -> dict[str, Any]:
     """
     folder = client.images.get(image).labels.get(PACKAGES_LABEL, PACKAGES)
     program = (HERE / "selftest.py").read_text("utf-8")
-    printed = run_inside(client, image, ["python3", "-S", "-c", program, folder])
+    printed = run_inside(client, image, ["python3", "-s", "-P", "-B", "-c", program, folder])
     found: dict[str, Any] = json.loads(printed)
     if found["broken"]:
         said = "; ".join(f"{name}: {why}" for name, why in found["broken"].items())

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.bubblewrap import find_packages
 from sandbox.image import PACKAGES
+from sandbox.process import find_packages
 from sandbox.types import SandboxError
 
 LEFT_OUT = shutil.ignore_patterns(

@@ -1,6 +1,6 @@
 """Runs inside a new image: imports all it should have and prints what it found, as JSON.
 
-Sent as text to `python3 -S -c`, with the folder of packages as its argument.
+Sent as text to `python3 -s -P -B -c`, as the agent is, with the folder of packages as argument.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def compiled_modules() -> set[str]:
 
 def installed(folder: str) -> set[str]:
     """Return the names of the packages in a folder; private ones and tests need not import."""
-    names = {entry.removesuffix(".py") for entry in os.listdir(folder)}
+    entries = os.listdir(folder) if os.path.isdir(folder) else []
+    names = {entry.removesuffix(".py") for entry in entries}
     return {n for n in names if n.isidentifier() and not n.startswith(("_", "test"))}
 
 
@@ -45,7 +46,6 @@ def main() -> None:
     """Print one line of JSON."""
     warnings.simplefilter("ignore")
     modules = compiled_modules()
-    sys.path.append(sys.argv[1])
     broken = complaints(modules | {"asyncio", "pytest", "zoneinfo"} | installed(sys.argv[1]))
     found = {
         "python": platform.python_version(),
