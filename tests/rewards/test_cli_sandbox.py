@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import shlex
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +13,10 @@ from types import SimpleNamespace
 import pytest
 
 import sandbox
-from rewards.cli import main
+from rewards.cli import _parser, main
 from sandbox import Outcome, SandboxError
 
+PAGE = Path(__file__).parents[2] / "docs" / "sandbox.md"
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -156,3 +159,11 @@ def test_doctor_fails_where_nothing_safe_works(
 def test_help_is_there(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sandbox", *command, "--help"]) == 0
     assert "usage: rewards sandbox" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line", re.findall(r"^[^`\n]*rewards (sandbox .*)$", PAGE.read_text(), re.M)
+)
+def test_the_commands_in_the_docs_exist(line: str) -> None:
+    command = line.partition("#")[0].partition("&&")[0]
+    assert _parser().parse_args(shlex.split(command)).command == "sandbox"
