@@ -25,8 +25,8 @@ from typing import IO, Any, NoReturn
 from sandbox.frames import read_frame, unpack, write_frame
 from sandbox.isolation import KINDS, Isolation
 from sandbox.program import become_job
-from sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl, write_all
-from sandbox.watch import Watch
+from sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
+from sandbox.watch import Send, Watch
 
 # What programs commonly import: loaded once here instead of once a job.
 WARM = (
@@ -46,12 +46,13 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a job may send it to its keeper
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
+    isolation.prepare(unpack(settings["seccomp"]))
     write_frame(replies, facts)
     status = 0
     while status == 0 and _wait_readable(requests):
         keeper = isolation.fork()
         if keeper == 0:
-            _keep(requests, replies, unpack(settings["seccomp"]), isolation)
+            _keep(requests, replies, isolation)
         _, status = os.waitpid(keeper, 0)
 
 
@@ -93,9 +94,7 @@ def _wait_readable(requests: IO[bytes]) -> bool:
     return bool(events & select.POLLIN)
 
 
-def _keep(
-    requests: IO[bytes], replies: IO[bytes], seccomp: bytes, isolation: Isolation
-) -> NoReturn:
+def _keep(requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> NoReturn:
     job = read_frame(requests)
     if job is None:
         os._exit(1)
@@ -104,7 +103,7 @@ def _keep(
         write_frame(replies, frame)
 
     try:
-        report = _run_job(job, seccomp, isolation, requests, send)
+        report = _run_job(job, isolation, requests, send)
         report["unclean"] = isolation.clean()
     except OSError as error:
         report = {"infra_error": f"{type(error).__name__}: {error}"}
@@ -116,7 +115,7 @@ def _keep(
 
 
 def _run_job(
-    job: dict[str, Any], seccomp: bytes, isolation: Isolation, requests: IO[bytes], send: Any
+    job: dict[str, Any], isolation: Isolation, requests: IO[bytes], send: Send
 ) -> dict[str, Any]:
     started = time.monotonic()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -126,23 +125,25 @@ def _run_job(
         for name, content in {**job["files"], "main.py": job["program"]}.items():
             with open(name, "xb") as file:
                 file.write(unpack(content))
-        ours, theirs = _open_ends(job)  # which the job may open once more, as /dev/stdout
+        ours, theirs = _open_ends(
+            job, isolation
+        )  # which the job may open once more, as /dev/stdout
     child = os.fork()
     if child == 0:
-        become_job(job, seccomp, isolation, theirs)
+        become_job(job, isolation, theirs)
     for descriptor in theirs.values():
         os.close(descriptor)
     return Watch(child, job["limits"], isolation, ours, requests, send).until_end(started)
 
 
-def _open_ends(job: dict[str, Any]) -> tuple[dict[str, int], dict[str, int]]:
+def _open_ends(job: dict[str, Any], isolation: Isolation) -> tuple[dict[str, int], dict[str, int]]:
     """Return the keeper's and the job's ends of all that they share."""
-    stdin = os.memfd_create("stdin")
-    write_all(stdin, unpack(job["stdin"]))
-    os.lseek(stdin, 0, os.SEEK_SET)
     pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
     ours = {name: ends[0] for name, ends in pipes.items()}
-    theirs = {"stdin": stdin, **{name: ends[1] for name, ends in pipes.items()}}
+    theirs = {
+        "stdin": isolation.open_stdin(unpack(job["stdin"])),
+        **{name: ends[1] for name, ends in pipes.items()},
+    }
     if job["talks"]:
         left, right = socket.socketpair()
         left.setblocking(False)

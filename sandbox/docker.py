@@ -19,6 +19,7 @@ import struct
 import time
 from typing import Any
 
+from sandbox.engine import connect
 from sandbox.frames import build_frame
 from sandbox.image import DEFAULT_IMAGE
 from sandbox.slots import PACKAGE, Channel, Slot, SlotSandbox
@@ -47,7 +48,7 @@ package.__path__ = []
 for name, source in json.loads(read(struct.unpack("!I", read(4))[0]))["modules"]:
     module = sys.modules[name] = types.ModuleType(name)
     exec(compile(source, name, "exec"), module.__dict__)
-module.main()
+sys.modules["sandbox.agent"].main()
 """
 
 
@@ -67,7 +68,7 @@ def open_docker(slots: int, *, image: str | None = None, runtime: str | None = N
         runtime or os.environ.get("SANDBOX_RUNTIME") or None,
     )
     engine.remove_orphans()
-    return SlotSandbox("docker", slots, engine.start_slot)
+    return SlotSandbox("docker", slots, engine.start_slot, engine.client.close)
 
 
 class Engine:
@@ -75,19 +76,21 @@ class Engine:
 
     def __init__(self, image: str, runtime: str | None) -> None:
         self.image, self.runtime = image, runtime
-        self.client = _connect()
+        self.client = connect(ENGINE_TIMEOUT_S, connections=64)
         self._seen_working = False
         import docker.errors
 
         try:
             self.client.images.get(image)
         except docker.errors.ImageNotFound:
+            self.client.close()
             raise SandboxError(
                 f"the engine has no image {image!r}: make it with `rewards sandbox build` (or"
                 " `rewards sandbox build --from-host`, which needs no registry), or name another"
                 " one with Python 3.11 or newer in SANDBOX_IMAGE"
             ) from None
         except docker.errors.DockerException as error:
+            self.client.close()
             raise SandboxError(f"the engine does not answer: {error}") from None
 
     def start_slot(self, trusted: bool, limits: Limits) -> Slot:
@@ -121,7 +124,7 @@ class Engine:
             "working_dir": "/",
             "environment": {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8"},
             "hostname": "sandbox",
-            "labels": {OWNER_LABEL: _owner()},
+            "labels": {OWNER_LABEL: name_owner()},
             "network_mode": "none",
             "ipc_mode": "private",
             "read_only": True,
@@ -141,7 +144,7 @@ class Engine:
 
     def remove_orphans(self) -> None:
         """Remove the containers that a killed process of this machine has left."""
-        here = _owner().rpartition(" ")[0]
+        here = name_owner().rpartition(" ")[0]
         labelled = {"label": OWNER_LABEL}
         for container in self.client.containers.list(True, filters=labelled, ignore_removed=True):
             machine, _, process = container.labels[OWNER_LABEL].rpartition(" ")
@@ -170,6 +173,12 @@ class ContainerChannel(Channel):
         super().__init__(getattr(self._attached, "_sock", self._attached))
         self._unsent += build_frame({"modules": _read_modules()})
 
+    def pid(self) -> int:
+        """Return the agent's number on the engine's machine."""
+        self._container.reload()
+        number: int = self._container.attrs["State"]["Pid"]
+        return number
+
     def strip(self, data: bytes) -> bytes:
         """Take the engine's own framing away: stream number, length, content."""
         self._mixed += data
@@ -191,26 +200,10 @@ class ContainerChannel(Channel):
 
     def close(self) -> None:
         """Let go of the connection."""
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            self._attached._response.close()  # the SDK keeps the answer that it came with
         super().close()
         self._attached.close()
-
-
-def _connect() -> Any:
-    try:
-        import docker
-    except ImportError:
-        raise SandboxError("the Docker SDK is missing: pip install 'assay-rl[docker]'") from None
-    import requests
-
-    try:
-        client = docker.from_env(timeout=ENGINE_TIMEOUT_S, max_pool_size=64)
-        client.ping()
-    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
-        raise SandboxError(
-            f"no Docker engine answers: {error}. Start one (for Podman, `podman system service` and"
-            " DOCKER_HOST), and see that this user may use its socket"
-        ) from None
-    return client
 
 
 def _remove(container: Any) -> None:
@@ -226,7 +219,7 @@ def _read_modules() -> list[tuple[str, str]]:
     return [(f"sandbox.{n}", PACKAGE.joinpath(f"{n}.py").read_text("utf-8")) for n in INSIDE]
 
 
-def _owner() -> str:
+def name_owner() -> str:
     """Name this process in a way that no other process ever shares: machine, number, start."""
     pid = os.getpid()
     return f"{socket.gethostname()} {os.readlink('/proc/self/ns/pid')} {pid}/{_start_time(pid)}"

@@ -16,7 +16,13 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from sandbox.meter import descendants, own_pid
-from sandbox.syscalls import drop_capabilities, fork_into_namespaces, mount_tmpfs
+from sandbox.syscalls import (
+    drop_capabilities,
+    filter_system_calls,
+    fork_into_namespaces,
+    mount_tmpfs,
+    write_all,
+)
 
 FIRST_UID, NUM_UIDS = 20_000, 40_000  # within the 65,536 ids of a user namespace
 WRITABLE = ("/tmp", "/dev/shm")
@@ -40,6 +46,14 @@ class Isolation(Protocol):
         """In the keeper: files made within belong to the job."""
         ...
 
+    def prepare(self, seccomp: bytes) -> None:
+        """In the agent, once: whatever can be done for all jobs to come."""
+        ...
+
+    def open_stdin(self, data: bytes) -> int:
+        """In the keeper, acting: return a descriptor that reads this."""
+        ...
+
     def become(self) -> None:
         """In the job's process: give up every privilege, for good."""
         ...
@@ -53,7 +67,35 @@ class Isolation(Protocol):
         ...
 
 
-class Namespaces:
+class Common:
+    """What is alike where a job is kept apart by namespaces, and where it is not at all."""
+
+    def __init__(self) -> None:
+        self.seccomp = b""
+
+    def prepare(self, seccomp: bytes) -> None:
+        """Keep the filter for each job: it would refuse what the keeper still has to do."""
+        self.seccomp = seccomp
+
+    def acting(self) -> contextlib.AbstractContextManager[None]:
+        """The job's user is the keeper's."""
+        return contextlib.nullcontext()
+
+    def open_stdin(self, data: bytes) -> int:
+        """Take memory that no file system counts."""
+        descriptor = os.memfd_create("stdin")
+        write_all(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
+
+    def become(self) -> None:
+        """Drop capabilities, if there are any, and install the filter."""
+        drop_capabilities()
+        if self.seccomp:
+            filter_system_calls(self.seccomp)
+
+
+class Namespaces(Common):
     """A keeper is the first process of its job's own namespaces, which end with it."""
 
     counts_processes = True
@@ -67,14 +109,6 @@ class Namespaces:
         for place in WRITABLE:
             mount_tmpfs(place, f"size={disk_mb}m,nr_inodes=16384,mode=700")
         return "/tmp"
-
-    def acting(self) -> contextlib.AbstractContextManager[None]:
-        """All in here have one user id."""
-        return contextlib.nullcontext()
-
-    def become(self) -> None:
-        """Drop all capabilities."""
-        drop_capabilities()
 
     def kill_all(self) -> None:
         """Kill all others of this PID namespace."""
@@ -94,6 +128,11 @@ class Uids:
     def __init__(self) -> None:
         self.number = -1
         self.home = ""
+
+    def prepare(self, seccomp: bytes) -> None:
+        """Install the filter here: all that comes inherits it, and need not compile it again."""
+        if seccomp:
+            filter_system_calls(seccomp)
 
     @property
     def uid(self) -> int:
@@ -122,6 +161,13 @@ class Uids:
         finally:
             os.seteuid(0)
             os.setegid(0)
+
+    def open_stdin(self, data: bytes) -> int:
+        """Take a file of the job's without a name: the filter refuses memory outside of files."""
+        descriptor = os.open(self.home, os.O_TMPFILE | os.O_RDWR, 0o600)
+        write_all(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
 
     def become(self) -> None:
         """Take the job's user id and drop all capabilities."""
@@ -152,12 +198,13 @@ class Uids:
         return f"left behind: {left[:3]}, {len(strangers)} processes" if left or strangers else None
 
 
-class Bare:
+class Bare(Common):
     """Nothing but a folder; a determined program escapes the walk through /proc."""
 
     counts_processes = False  # the kernel would count all processes of the user
 
     def __init__(self) -> None:
+        super().__init__()
         self.home = ""
 
     def fork(self) -> int:
@@ -168,14 +215,6 @@ class Bare:
         """Make a folder."""
         self.home = tempfile.mkdtemp(prefix="sandbox-job-")
         return self.home
-
-    def acting(self) -> contextlib.AbstractContextManager[None]:
-        """The job's user is ours."""
-        return contextlib.nullcontext()
-
-    def become(self) -> None:
-        """Drop capabilities, if there are any."""
-        drop_capabilities()
 
     def kill_all(self) -> None:
         """Kill the descendants of this process until none is left."""

@@ -57,6 +57,10 @@ class ProcessChannel(Channel):
         theirs.close()
         super().__init__(ours)
 
+    def pid(self) -> int:
+        """Return the number of the process: the agent, or the bwrap around it."""
+        return self._process.pid
+
     def end(self) -> str:
         """Kill the process and its group."""
         if self._process.poll() is None:

@@ -78,6 +78,10 @@ class Channel:
         """Return the agent's own bytes among those that arrived; all, unless a subclass knows."""
         return data
 
+    def pid(self) -> int:
+        """Return the number of the container's first process, as its machine has it."""
+        raise NotImplementedError
+
     def end(self) -> str:
         """End the container, from any thread, even amid a job; return its last words, if any."""
         raise NotImplementedError
@@ -299,9 +303,16 @@ class Pool:
 class SlotSandbox:
     """A pool of slots for programs, and one for trusted code; the latter starts at first use."""
 
-    def __init__(self, name: str, slots: int, start: Callable[[bool, Limits], Slot]) -> None:
+    def __init__(
+        self,
+        name: str,
+        slots: int,
+        start: Callable[[bool, Limits], Slot],
+        at_close: Callable[[], object] = lambda: None,
+    ) -> None:
         self.name = name
         self.slots = slots
+        self._at_close = at_close
         self._programs = Pool(slots, lambda limits: start(False, limits))
         self._trusted = Pool(slots, lambda limits: start(True, limits))
         with self._programs.slot(
@@ -343,6 +354,7 @@ class SlotSandbox:
         """End all agents and their jobs; who waits for one gets an infrastructure error."""
         self._programs.close()
         self._trusted.close()
+        self._at_close()
 
     def __enter__(self) -> Self:
         """Return the sandbox itself."""

@@ -179,6 +179,9 @@ class Watch:
         killed_by = os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else None
         if killed_by == signal.SIGXCPU or cpu_s > self.limits["cpu_s"]:
             self.limit = self.limit or "cpu"
+        peak_mb = max(self.meter.peak_mb, usage.ru_maxrss / 1024)
+        if peak_mb > self.limits["memory_mb"]:  # between two looks, or ended by the kernel
+            self.limit = self.limit or "memory"
         ended = self.limit is None
         return {
             **facts,
@@ -188,7 +191,7 @@ class Watch:
             "signal": killed_by if ended else None,
             "cpu_s": cpu_s,
             "starved_s": self.meter.starved_s if self.limit == "wall" else 0.0,
-            "peak_memory_mb": max(self.meter.peak_mb, usage.ru_maxrss / 1024),
+            "peak_memory_mb": peak_mb,
             "limit": self.limit,
             "dismissed": self.dismissed,
             "wall_s": wall_s,
