@@ -22,8 +22,10 @@ class Language:
     """The file that the compiler makes and that each test gets."""
     memory_mb: int = 512
     """The memory limit when a spec gives none."""
-    stack_mb: int = 128
-    """Deep recursion is common; each thread of a program maps as much, so more would forbid them."""
+    stack_mb: int = 96
+    """For deep recursion; each thread maps as much, so that more would leave no room for threads."""
+    least_mb: int = 32
+    """The least memory limit under which a program starts at all."""
 
 
 _C_FLAGS = ("-O2", "-s", "-pipe", "-w", "-fmax-errors=5", "-fdiagnostics-color=never")
@@ -47,6 +49,7 @@ _OTHERS = (
             "javac",
             "-J-Xmx512m",
             "-J-XX:+UseSerialGC",
+            "-J-XX:ActiveProcessorCount=2",
             "-nowarn",
             "-proc:none",
             "-encoding",
@@ -61,12 +64,16 @@ _OTHERS = (
             "-Xss64m",
             "-XX:+UseSerialGC",
             "-XX:-UsePerfData",
+            "-XX:ActiveProcessorCount=2",
+            "-XX:ReservedCodeCacheSize=64m",
+            "-XX:CompressedClassSpaceSize=64m",
             "-jar",
             "program.jar",
         ),
         "program.jar",
         memory_mb=1024,
         stack_mb=8,
+        least_mb=512,
     ),
     Language(
         "JavaScript",
@@ -76,6 +83,7 @@ _OTHERS = (
         "{source}",
         memory_mb=1024,
         stack_mb=64,
+        least_mb=256,
     ),
     Language(
         "Go", "main.go", ("go", "build", "-ldflags=-s -w", "-o", "program", "main.go"), ("program",)

@@ -24,7 +24,7 @@ from rewards.verifiers.code.forms import (
     Withheld,
     without_nulls,
 )
-from rewards.verifiers.code.languages import default_memory_mb
+from rewards.verifiers.code.languages import LANGUAGES, default_memory_mb
 from rewards.verifiers.code.values import decode
 from sandbox import Limits, SandboxError
 
@@ -68,13 +68,19 @@ class CodeSpec(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_nulls_in_tests(cls, data: Any) -> Any:
-        # Columnar formats merge the keys of all tests and fill the gaps with nulls. `expected` may
-        # really be null, unless the test is a stdin test.
-        if isinstance(data, dict) and isinstance(data.get("tests"), list):
-            tests = [without_nulls(t) if isinstance(t, dict) else t for t in data["tests"]]
-            return {**data, "tests": tests}
-        return data
+    def _drop_nulls(cls, data: Any) -> Any:
+        # Columnar formats merge the keys of all rows and fill the gaps with nulls.
+        if not isinstance(data, dict):
+            return data
+        filled = dict(data)
+        if isinstance(data.get("tests"), list):
+            filled["tests"] = [
+                without_nulls(t) if isinstance(t, dict) else t for t in data["tests"]
+            ]
+        for name in ("limits", "stage_weights"):
+            if isinstance(data.get(name), dict):
+                filled[name] = {k: v for k, v in data[name].items() if v is not None}
+        return filled
 
     @property
     def kind(self) -> Style:
@@ -99,11 +105,7 @@ class CodeSpec(Spec):
             raise SpecError(f"code spec: {error}") from None
 
     def _check(self) -> None:
-        if self.language != "python" and self.kind != "stdin":
-            raise SpecError(
-                f"code spec: language {self.language!r} takes stdin tests, not style {self.kind!r}:"
-                " give tests with 'input' and 'output'"
-            )
+        self._check_language()
         if self.stage_weights is not None and self.grade != "stages":
             raise SpecError(
                 f"code spec: 'stage_weights' goes with grade 'stages', not {self.grade!r}"
@@ -120,6 +122,19 @@ class CodeSpec(Spec):
             self._check_checker()
         self.sandbox_limits()
         _ = self.compiled
+
+    def _check_language(self) -> None:
+        if self.language != "python" and self.kind != "stdin":
+            raise SpecError(
+                f"code spec: language {self.language!r} takes stdin tests, not style {self.kind!r}:"
+                " give tests with 'input' and 'output'"
+            )
+        least_mb = LANGUAGES[self.language].least_mb if self.language in LANGUAGES else 0
+        if (self.limits.memory_mb or least_mb) < least_mb:
+            raise SpecError(
+                f"code spec: no {self.language} program starts under limits.memory_mb"
+                f" {self.limits.memory_mb}: give at least {least_mb}"
+            )
 
     def sandbox_limits(self) -> Limits:
         """Return the limits of one test."""
