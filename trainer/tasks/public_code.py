@@ -12,6 +12,7 @@ import io
 import json
 import logging
 import pickle
+import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +51,7 @@ def read_apps(path: Path) -> list[Row]:
             id=f"{stem}-{record.get('problem_id', record.get('id', number))}",
             prompt=_prompt(record["question"], starter, spec),
             spec=spec,
-            gold=None if gold is None else _fence(str(gold)),
+            gold=None if gold is None else _fence(_typed(str(gold))),
             meta={k: record[k] for k in ("difficulty", "source") if record.get(k)},
         )
 
@@ -194,7 +195,7 @@ def _spec_of_cases(cases: Any, hints: str, place: str) -> dict[str, Any]:
 
 
 def _spec_of_list(cases: Any, name: str | None, hints: str, place: str) -> dict[str, Any]:
-    """Make a spec of a list of {"input", "output", "testtype"}, and the function's name for calls."""
+    """Make a spec of a list of {"input", "output", "testtype"}, and a function's name for calls."""
     if not isinstance(cases, list) or not all(isinstance(case, dict) for case in cases):
         raise ConfigurationError(
             f"{place} has tests of the form {cases!r:.60}; give a list of cases"
@@ -274,8 +275,16 @@ def _prompt(question: str, starter: str, spec: dict[str, Any]) -> str:
     instruction = STDIN_INSTRUCTION
     if entry_point := spec.get("entry_point"):
         instruction = FUNCTION_INSTRUCTION.format(name=entry_point)
-    begin = f"\n\nBegin with this:\n\n{_fence(starter)}" if starter.strip() else ""
+    begin = f"\n\nBegin with this:\n\n{_fence(_typed(starter))}" if starter.strip() else ""
     return f"{question}\n\n{instruction}{begin}"
+
+
+def _typed(code: str) -> str:
+    """Import what LeetCode's judge imports unasked: its starters say List and mean typing.List."""
+    names = sorted(set(re.findall(r"\b(?:List|Dict|Set|Tuple|Optional)\b(?=\[)", code)))
+    if not names or "import" in code:
+        return code
+    return f"from typing import {', '.join(names)}\n\n{code}"
 
 
 def _fence(code: str) -> str:

@@ -23,7 +23,7 @@ class Language:
     memory_mb: int = 512
     """The memory limit when a spec gives none."""
     stack_mb: int = 96
-    """For deep recursion; each thread maps as much, so that more would leave no room for threads."""
+    """For deep recursion; each thread maps as much, so with more there would be few of them."""
     least_mb: int = 32
     """The least memory limit under which a program starts at all."""
 
