@@ -24,6 +24,8 @@ from trainer.tasks.rows import Prompt, Row, read_jsonl, require
 logger = logging.getLogger("trainer.tasks")
 
 MAX_PRIVATE_MB = 1024
+FLOAT_TOLERANCE = 1e-6
+"""What contests allow, mostly; integers are exact whatever it is."""
 PYTHON3 = 3
 """CodeContests' number of the language."""
 STDIN_INSTRUCTION = (
@@ -191,7 +193,7 @@ def _spec_of_cases(cases: Any, hints: str, place: str) -> dict[str, Any]:
         {"input": _text(given), "output": _text(out)}
         for given, out in zip(inputs, outputs, strict=True)
     ]
-    return {"type": "code", "style": "stdin", "tests": tests}
+    return _programs(tests)
 
 
 def _spec_of_list(cases: Any, name: str | None, hints: str, place: str) -> dict[str, Any]:
@@ -206,7 +208,7 @@ def _spec_of_list(cases: Any, name: str | None, hints: str, place: str) -> dict[
     name = name or next((c["metadata"]["func_name"] for c in cases if c.get("metadata")), None)
     if not functional:
         tests = [{"input": _text(c["input"]), "output": _text(c["output"])} for c in cases]
-        return {"type": "code", "style": "stdin", "tests": tests}
+        return _programs(tests)
     if len(functional) < len(cases) or not name:
         raise ConfigurationError(
             f"{place} has {len(functional)} functional tests of {len(cases)} and the function"
@@ -222,10 +224,20 @@ def _spec_of_list(cases: Any, name: str | None, hints: str, place: str) -> dict[
     return _calls(name, hints, calls)
 
 
+def _programs(tests: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "code", "style": "stdin", "tests": tests, "float_tolerance": FLOAT_TOLERANCE}
+
+
 def _calls(name: str, hints: str, tests: list[dict[str, Any]]) -> dict[str, Any]:
     method = "class Solution" in hints and "." not in name
     entry_point = f"Solution.{name}" if method else name
-    return {"type": "code", "style": "function", "entry_point": entry_point, "tests": tests}
+    return {
+        "type": "code",
+        "style": "function",
+        "entry_point": entry_point,
+        "tests": tests,
+        "float_tolerance": FLOAT_TOLERANCE,
+    }
 
 
 def _private_cases(text: str, place: str) -> list[Any]:

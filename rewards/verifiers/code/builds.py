@@ -17,7 +17,7 @@ from sandbox import Job, Limits
 
 MAX_PROGRAM_MB = 64
 COMPILER_LIMITS = Limits(
-    cpu_s=30, memory_mb=2048, output_kb=2 * MAX_PROGRAM_MB * 1024, processes=256, disk_mb=256
+    cpu_s=30, memory_mb=1024, output_kb=2 * MAX_PROGRAM_MB * 1024, processes=256, disk_mb=256
 )
 ENVIRONMENT = {
     "PATH": "/usr/local/cargo/bin:/usr/local/go/bin:/opt/rust/bin:/opt/go/bin:/usr/local/bin:"
