@@ -146,12 +146,17 @@ def _read(path: Path, read: Callable[[dict[str, Any], int, str], Row]) -> list[R
     records = read_jsonl(path)
     for number, record in enumerate(records, 1):
         row = read(record, number, f"{path}, row {number}")
-        if isinstance(row.spec, dict) and row.spec.get("tests") != []:
+        if _has_tests(row):
             rows.append(row)
     if len(rows) < len(records):
-        logger.warning("%d of %d rows of %s have no tests and are left out",
-                       len(records) - len(rows), len(records), path)  # fmt: skip
+        lost = f"{len(records) - len(rows)} of {len(records)} rows of {path}"
+        logger.warning("%s have no tests and are left out", lost)
     return rows
+
+
+def _has_tests(row: Row) -> bool:
+    spec = row.spec if isinstance(row.spec, dict) else {}
+    return spec["type"] != "code" or bool(spec.get("tests") or spec.get("test_code"))
 
 
 def _spec_of_truth(truth: Any, hints: str, place: str) -> dict[str, Any]:
@@ -160,7 +165,7 @@ def _spec_of_truth(truth: Any, hints: str, place: str) -> dict[str, Any]:
     except ValueError:
         data = truth
     if isinstance(data, dict) and isinstance(data.get("assert_case"), list):
-        code = "\n".join(str(case) for case in data["assert_case"]) + "\n"
+        code = "".join(f"{case}\n" for case in data["assert_case"])
         return {"type": "code", "style": "assert", "test_code": code}
     if isinstance(data, dict) and "inputs" in data:
         return _spec_of_cases(data, hints, place)
