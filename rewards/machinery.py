@@ -1,7 +1,7 @@
 """What judging runs on: worker processes, the sandbox and the verdict cache of this process.
 
-Settings come from `configure`, else from the environment: REWARDS_SANDBOX (auto, bubblewrap,
-process), REWARDS_WORKERS and REWARDS_CACHE (entries; 0 turns it off).
+Settings come from `configure`, else from the environment: REWARDS_SANDBOX (auto, docker,
+bubblewrap, process), REWARDS_WORKERS and REWARDS_CACHE (entries; 0 turns it off).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewards.workers import WorkerPool
     from sandbox import Sandbox
 
-SANDBOXES = ("auto", "bubblewrap", "process")
+SANDBOXES = ("auto", "docker", "bubblewrap", "process")
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,9 @@ def configure(
     """Choose what judging runs on, from now on; what is not given is left as it was.
 
     Args:
-        sandbox: "auto" (the safest that works here), "bubblewrap", "process" (no security
-            boundary; never chosen unless named), or an open `sandbox.Sandbox`.
+        sandbox: "auto" (Docker where an engine and our image are there, else bubblewrap),
+            "docker", "bubblewrap", "process" (no security boundary; never chosen unless named),
+            or an open `sandbox.Sandbox`.
         workers: How many completions are judged at once; the usable cores by default.
         cache: How many verdicts are kept in memory; 0 keeps none.
 

@@ -17,7 +17,7 @@ __all__ = ["Job", "LimitHit", "Limits", "Outcome", "Sandbox", "SandboxError", "o
 
 __distribution__ = "assay-rl"
 
-BACKENDS = ("auto", "bubblewrap", "process")
+BACKENDS = ("auto", "docker", "bubblewrap", "process")
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
@@ -26,8 +26,8 @@ def open_sandbox(backend: str = "auto", *, slots: int | None = None) -> Sandbox:
     """Open a sandbox.
 
     Args:
-        backend: "auto" takes the safest that works here, and never the plain process;
-            "bubblewrap"; or "process", which is no security boundary.
+        backend: "docker"; "bubblewrap"; "auto", which takes the first of these that works here, and
+            never the plain process; or "process", which is no security boundary.
         slots: How many jobs run at once; the usable cores by default.
 
     Raises:
@@ -35,15 +35,28 @@ def open_sandbox(backend: str = "auto", *, slots: int | None = None) -> Sandbox:
         ValueError: If there is no such back end.
     """
     slots = slots or len(os.sched_getaffinity(0))
+    if backend not in BACKENDS:
+        raise ValueError(f"no sandbox back end {backend!r}; known: {', '.join(BACKENDS)}")
+    opened = _open(backend, slots)
+    logger.info("programs run in the %s sandbox, %d at once", opened.name, slots)
+    return opened
+
+
+def _open(backend: str, slots: int) -> Sandbox:
     if backend == "process":
         from sandbox.process import open_process
 
         logger.warning("the process back end is no security boundary: programs run as this user")
         return open_process(slots)
-    if backend not in BACKENDS:
-        raise ValueError(f"no sandbox back end {backend!r}; known: {', '.join(BACKENDS)}")
+    if backend in ("docker", "auto"):
+        from sandbox.docker import open_docker
+
+        try:
+            return open_docker(slots)
+        except SandboxError as error:
+            if backend == "docker":
+                raise
+            logger.info("no Docker, so bubblewrap: %s", error)
     from sandbox.bubblewrap import open_bubblewrap
 
-    opened = open_bubblewrap(slots)
-    logger.info("programs run in %s, %d at once", opened.name, slots)
-    return opened
+    return open_bubblewrap(slots)

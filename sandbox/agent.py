@@ -1,42 +1,32 @@
 """The fork server inside a sandbox: a warm interpreter that forks one fresh process a job.
 
-Runs as `python -m sandbox.agent` on a read-only copy of this package, with nothing but the standard
-library, and never imports anything that a job wrote. The process tree of a job:
+Nothing but the standard library, and it never imports anything that a job wrote. The process tree:
 
     agent    waits for jobs and reads none: what it never holds, no later job can find in its memory
-    └─ keeper    reads the job, watches its limits, collects its output, reports, and is gone; it is
-       │         the first process of the job's own PID, mount and IPC namespaces, so that the
-       │         kernel kills whatever the job left behind
+    └─ keeper    reads the job, watches its limits, collects its output, reports, and is gone
        └─ job       the program: no capabilities, resource limits, a system call filter, four
-                    descriptors, an empty /tmp
+                    descriptors (five in a pair), an empty home
 
-Without namespaces (`"isolate": false`, the process back end) the keeper kills its descendants by
-walking /proc, which a determined program can escape.
+How a job is kept from the agent and from other jobs is isolation.py's.
 """
 
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import select
-import shutil
 import signal
+import socket
 import sys
-import tempfile
 import time
 from typing import IO, Any, NoReturn
 
 from sandbox.frames import read_frame, unpack, write_frame
+from sandbox.isolation import KINDS, Isolation
 from sandbox.program import become_job
-from sandbox.syscalls import (
-    PR_SET_CHILD_SUBREAPER,
-    PR_SET_DUMPABLE,
-    fork_into_namespaces,
-    mount_tmpfs,
-    prctl,
-    write_all,
-)
-from sandbox.watch import Watch
+from sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
+from sandbox.watch import Send, Watch
 
 # What programs commonly import: loaded once here instead of once a job.
 WARM = (
@@ -51,21 +41,50 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     settings = read_frame(requests)
     if settings is None:
         return
-    for name in WARM.split():
-        __import__(name)
-    for name in [n for n in sys.modules if n.partition(".")[0] == "sandbox"]:
-        del sys.modules[name]  # a job may well have a module of that name
-    sys.path[:] = [entry for entry in sys.path if entry != os.environ.pop("PYTHONPATH", None)]
+    facts = _warm_up(settings)
+    isolation = KINDS[settings["isolation"]]()
     gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a job may send it to its keeper
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
-    write_frame(replies, {"ready": True})
+    isolation.prepare(unpack(settings["seccomp"]))
+    write_frame(replies, facts)
     status = 0
     while status == 0 and _wait_readable(requests):
-        keeper = fork_into_namespaces() if settings["isolate"] else os.fork()
+        keeper = isolation.fork()
         if keeper == 0:
-            _keep(requests, replies, settings)
+            _keep(requests, replies, isolation)
         _, status = os.waitpid(keeper, 0)
+
+
+def _warm_up(settings: dict[str, Any]) -> dict[str, Any]:
+    """Import what jobs will want, leave no trace of this package, and say what is here."""
+    for name in WARM.split():
+        importlib.import_module(name)
+    for name in [n for n in sys.modules if n.partition(".")[0] == "sandbox"]:
+        del sys.modules[name]  # a job may well have a module of that name
+    ours = os.environ.pop("PYTHONPATH", None)
+    sys.path[:] = [entry for entry in sys.path if entry != ours]
+    packages = settings["packages"] or _find_pytest()
+    if packages and settings["trusted"]:
+        sys.path.append(packages)
+        _import_pytest()
+    return {"packages": packages, "magic": importlib.util.MAGIC_NUMBER.hex()}
+
+
+def _find_pytest() -> str | None:
+    spec = importlib.util.find_spec("pytest")
+    return os.path.dirname(os.path.dirname(spec.origin)) if spec and spec.origin else None
+
+
+def _import_pytest() -> None:
+    config = importlib.import_module("_pytest.config")
+    for name in (
+        "pytest",
+        "asyncio",
+        "unittest.mock",
+        *(f"_pytest.{p}" for p in config.default_plugins),
+    ):
+        importlib.import_module(name)
 
 
 def _wait_readable(requests: IO[bytes]) -> bool:
@@ -75,50 +94,61 @@ def _wait_readable(requests: IO[bytes]) -> bool:
     return bool(events & select.POLLIN)
 
 
-def _keep(requests: IO[bytes], replies: IO[bytes], settings: dict[str, Any]) -> NoReturn:
+def _keep(requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> NoReturn:
     job = read_frame(requests)
     if job is None:
         os._exit(1)
-    home = "/tmp" if settings["isolate"] else tempfile.mkdtemp(prefix="sandbox-job-")
+
+    def send(frame: dict[str, Any]) -> None:
+        write_frame(replies, frame)
+
     try:
-        report = _run_job(job, settings, home, requests.fileno())
+        report = _run_job(job, isolation, requests, send)
+        report["unclean"] = isolation.clean()
     except OSError as error:
         report = {"infra_error": f"{type(error).__name__}: {error}"}
-    if not settings["isolate"]:
-        shutil.rmtree(home, ignore_errors=True)
-    write_frame(replies, report)
+    send({"report": report})
+    # What the other of a pair said too late is for nobody, least of all for the next job.
+    while job["talks"] and (frame := read_frame(requests)) and not frame.get("bye"):
+        pass
     os._exit(0)
 
 
 def _run_job(
-    job: dict[str, Any], settings: dict[str, Any], home: str, channel: int
+    job: dict[str, Any], isolation: Isolation, requests: IO[bytes], send: Send
 ) -> dict[str, Any]:
     started = time.monotonic()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    _furnish(home, job, settings["isolate"])
-    stdin = os.memfd_create("stdin")
-    write_all(stdin, unpack(job["stdin"]))
-    os.lseek(stdin, 0, os.SEEK_SET)
-    pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
+    home = isolation.furnish(int(job["limits"]["disk_mb"]))
+    with isolation.acting():
+        os.chdir(home)
+        for name, content in {**job["files"], "main.py": job["program"]}.items():
+            with open(name, "xb") as file:
+                file.write(unpack(content))
+        ours, theirs = _open_ends(
+            job, isolation
+        )  # which the job may open once more, as /dev/stdout
     child = os.fork()
     if child == 0:
-        become_job(job, settings, stdin, {name: ends[1] for name, ends in pipes.items()})
-    for _, theirs in pipes.values():
-        os.close(theirs)
-    os.close(stdin)
+        become_job(job, isolation, theirs)
+    for descriptor in theirs.values():
+        os.close(descriptor)
+    return Watch(child, job["limits"], isolation, ours, requests, send).until_end(started)
+
+
+def _open_ends(job: dict[str, Any], isolation: Isolation) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the keeper's and the job's ends of all that they share."""
+    pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
     ours = {name: ends[0] for name, ends in pipes.items()}
-    return Watch(child, job["limits"], settings["isolate"], ours, channel).until_end(started)
-
-
-def _furnish(home: str, job: dict[str, Any], isolate: bool) -> None:
-    if isolate:
-        for place in ("/tmp", "/dev/shm"):  # all that is writable at all in there
-            size = int(job["limits"]["disk_mb"])
-            mount_tmpfs(place, f"size={size}m,nr_inodes=16384,mode=700")
-    os.chdir(home)
-    for name, content in {**job["files"], "main.py": job["program"]}.items():
-        with open(name, "xb") as file:
-            file.write(unpack(content))
+    theirs = {
+        "stdin": isolation.open_stdin(unpack(job["stdin"])),
+        **{name: ends[1] for name, ends in pipes.items()},
+    }
+    if job["talks"]:
+        left, right = socket.socketpair()
+        left.setblocking(False)
+        ours["talk"], theirs["talk"] = left.detach(), right.detach()
+    return ours, theirs
 
 
 def main() -> None:

@@ -11,15 +11,14 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
-from sandbox.slots import PACKAGE, Slot, SlotSandbox
-from sandbox.types import SandboxError
+from sandbox.process import PACKAGE, ProcessChannel, agent_command, find_packages
+from sandbox.slots import Slot, SlotSandbox
+from sandbox.types import Limits, SandboxError
 
 INSIDE_TOOLKIT = "/run/toolkit"
 INSIDE_PACKAGES = "/run/packages"
-PYTEST = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
 SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin")
 ETC = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
 JAVA = "java-*"
@@ -54,10 +53,12 @@ def _open(bwrap: str, slots: int) -> SlotSandbox:
     packages = find_packages()
     command = build_command(bwrap, packages)
 
-    def start() -> Slot:
-        return Slot(command, INSIDE_TOOLKIT, isolate=True)
+    def start(trusted: bool, limits: Limits) -> Slot:
+        channel = ProcessChannel(command, INSIDE_TOOLKIT)
+        where = INSIDE_PACKAGES if packages else None
+        return Slot(channel, "namespaces", trusted=trusted, packages=where)
 
-    return SlotSandbox("bubblewrap", slots, start, INSIDE_PACKAGES if packages else None)
+    return SlotSandbox("bubblewrap", slots, start)
 
 
 def find_bwrap() -> list[str]:
@@ -97,21 +98,6 @@ def build_command(bwrap: str, packages: Sequence[Path] = ()) -> list[str]:
         command += ["--remount-ro", path]
     command += ["--chdir", "/tmp"]
     return [*command, "--", *agent_command()]
-
-
-def agent_command() -> list[str]:
-    """Return the agent's own command line: this Python, without site packages."""
-    executable = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    return [str(executable), "-s", "-S", "-P", "-B", "-X", "utf8", "-m", "sandbox.agent"]
-
-
-def find_packages() -> list[Path]:
-    """Return where pytest and what it needs are, for specs whose tests are pytest's."""
-    specs = [find_spec(name) for name in PYTEST]
-    if specs[0] is None:
-        return []
-    files = [Path(spec.origin) for spec in specs if spec and spec.origin]
-    return [file.parent if file.name == "__init__.py" else file for file in files]
 
 
 def _site_packages() -> list[str]:

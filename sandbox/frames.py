@@ -10,14 +10,56 @@ import json
 import struct
 from typing import IO, Any
 
+MAX_FRAME = 1 << 30
+
+
+class FrameReader:
+    """Cuts what arrives, in pieces of any size, into frames."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> list[dict[str, Any]]:
+        """Take the next bytes; return the frames that are complete with them.
+
+        Raises:
+            OSError: For what cannot be a frame: whoever sent it is out of step.
+        """
+        self._data += data
+        frames = []
+        while len(self._data) >= 4:
+            size = struct.unpack_from("!I", self._data)[0]
+            if size > MAX_FRAME:
+                raise OSError(f"a frame of {size} bytes")
+            if len(self._data) < 4 + size:
+                break
+            frames.append(_parse(bytes(self._data[4 : 4 + size])))
+            del self._data[: 4 + size]
+        return frames
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        frame = json.loads(body)
+    except ValueError as error:
+        raise OSError(f"no frame: {error}") from None
+    if not isinstance(frame, dict):
+        raise OSError("no frame")
+    return frame
+
+
+def build_frame(frame: dict[str, Any]) -> bytes:
+    """Return the bytes of a frame."""
+    body = json.dumps(frame).encode()
+    return struct.pack("!I", len(body)) + body
+
 
 def read_frame(stream: IO[bytes]) -> dict[str, Any] | None:
-    """Read one frame; None at the end of the stream."""
+    """Read one frame from an unbuffered stream; None at the end of it."""
     head = _read_exactly(stream, 4)
     if len(head) < 4:
         return None
-    frame: dict[str, Any] = json.loads(_read_exactly(stream, struct.unpack("!I", head)[0]))
-    return frame
+    return _parse(_read_exactly(stream, struct.unpack("!I", head)[0]))
 
 
 def _read_exactly(stream: IO[bytes], size: int) -> bytes:
@@ -30,8 +72,7 @@ def _read_exactly(stream: IO[bytes], size: int) -> bytes:
 
 def write_frame(stream: IO[bytes], frame: dict[str, Any]) -> None:
     """Write one frame and flush it."""
-    body = json.dumps(frame).encode()
-    stream.write(struct.pack("!I", len(body)) + body)
+    stream.write(build_frame(frame))
     stream.flush()
 
 

@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import struct
+from collections.abc import Callable
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
 MS_NOSUID_NODEV = 2 | 4
@@ -13,6 +14,10 @@ PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 4, 22, 24
 PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 38, 36
 CAPABILITY_VERSION_3 = 0x20080522
 SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+for _name in ("capset", "mount", "prctl"):  # found once here, not once a job
+    getattr(LIBC, _name)
 
 
 def fork_into_namespaces() -> int:
@@ -38,36 +43,36 @@ def fork_into_namespaces() -> int:
 
 def mount_tmpfs(target: str, options: str) -> None:
     """Mount an empty file system in memory over a folder."""
-    libc = ctypes.CDLL(None, use_errno=True)
     kind = b"tmpfs"
-    if libc.mount(kind, target.encode(), kind, MS_NOSUID_NODEV, options.encode()):
+    if LIBC.mount(kind, target.encode(), kind, MS_NOSUID_NODEV, options.encode()):
         error = ctypes.get_errno()
         raise OSError(error, f"cannot mount {target}: {os.strerror(error)}")
 
 
 def prctl(option: int, value: int) -> None:
     """Set an attribute of this process."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, value, 0, 0, 0):
+    if LIBC.prctl(option, value, 0, 0, 0):
         raise OSError(ctypes.get_errno(), f"prctl {option}")
 
 
-def drop_capabilities() -> None:
-    """Give up all capabilities, and the chance to get any back."""
-    libc = ctypes.CDLL(None, use_errno=True)
+def drop_capabilities(change_user: Callable[[], object] = lambda: None) -> None:
+    """Give up all capabilities, and the chance to get any back; between the two, change the user.
+
+    Dropping the chance takes a capability, changing the user another, so the order is fixed.
+    """
     for capability in range(64):
-        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails past the last one, harmlessly
-    if libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
+        LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails past the last one, harmlessly
+    change_user()
+    if LIBC.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
         raise OSError(ctypes.get_errno(), "capset")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def filter_system_calls(code: bytes) -> None:
     """Install a classic BPF program as seccomp filter."""
-    libc = ctypes.CDLL(None, use_errno=True)
     array = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(array))
-    if libc.prctl(PR_SET_SECCOMP, 2, program, 0, 0):
+    if LIBC.prctl(PR_SET_SECCOMP, 2, program, 0, 0):
         raise OSError(ctypes.get_errno(), "seccomp")
 
 

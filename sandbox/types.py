@@ -94,6 +94,8 @@ class Outcome:
     starved_s: float = 0.0
     """Of an overrun of the wall limit: seconds that a process of it was ready to run and got no
     core, less what the job itself kept the cores busy."""
+    dismissed: bool = False
+    """Whether it was ended because the job it talked to had ended."""
     infra_error: str | None = None
     """The machine's failure: the other fields then say nothing about the program."""
 
@@ -111,8 +113,24 @@ class Sandbox(Protocol):
     packages: str | None
     """The folder with pytest, as a job sees it; None if there is none."""
 
-    def run(self, job: Job) -> Outcome:
-        """Run one job to its end or its limits; never raises for what the program does."""
+    def run(self, job: Job, *, trusted: bool = False) -> Outcome:
+        """Run one job to its end or its limits; never raises for what the program does.
+
+        Args:
+            job: The program.
+            trusted: Whether it is our own or the user's code. It then runs in an agent that never
+                runs any other, and that has pytest imported already.
+        """
+        ...
+
+    def run_pair(self, tests: Job, program: Job) -> tuple[Outcome, Outcome]:
+        """Run trusted tests and a program at once, in containers of their own.
+
+        Descriptor 4 of each is a stream socket whose other end is descriptor 4 of the other. When
+        one has ended, or has closed it, the other reads the end of the stream; when the tests have
+        ended, the program is ended too (`Outcome.dismissed`). What a job may say is limited to
+        four times its `output_kb`.
+        """
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Watch one job from the agent: collect its output, measure it, end it at its limits."""
+"""Watch one job from its keeper: collect its output, relay its talk, end it at its limits."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ import os
 import resource
 import select
 import signal
+import socket
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import IO, Any
 
-from sandbox.frames import pack
+from sandbox.frames import pack, read_frame, unpack
+from sandbox.isolation import Isolation
+from sandbox.meter import Meter
 
 TICK_S = 0.02
 CONTROL_BYTES = 1 << 16
-TICKS = os.sysconf("SC_CLK_TCK")
-PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+TALK_FACTOR = 4
+"""A pair of jobs may say this many times what one may print."""
+
+Send = Callable[[dict[str, Any]], None]
 
 
 class Watch:
@@ -26,37 +32,46 @@ class Watch:
         self,
         child: int,
         limits: dict[str, float],
-        isolate: bool,
+        isolation: Isolation,
         pipes: dict[str, int],
-        channel: int,
+        channel: IO[bytes],
+        send: Send,
     ) -> None:
-        self.child, self.limits, self.isolate, self.channel = child, limits, isolate, channel
+        self.child, self.limits, self.isolation = child, limits, isolation
+        self.channel, self.send = channel, send
+        self.talk = pipes.get("talk")
         self.names = {descriptor: name for name, descriptor in pipes.items()}
-        self.output: dict[str, bytearray] = {name: bytearray() for name in pipes}
+        self.output: dict[str, bytearray] = {n: bytearray() for n in pipes if n != "talk"}
+        self.said = 0
         self.limit: str | None = None
+        self.dismissed = False
         self.status = 0
         self.meter = Meter()
+        self.poll = select.poll()
+        self.unheard = bytearray()  # of what the other job said
+        self.alone = False
 
     def until_end(self, started: float) -> dict[str, Any]:
         """Return the report once the job has ended and nothing of it is alive."""
-        poll = select.poll()
         for descriptor in self.names:
-            poll.register(descriptor, select.POLLIN)
-        poll.register(self.channel, 0)  # hang-up alone: whoever asked is gone, however it went
+            self.poll.register(descriptor, select.POLLIN)
+        # Without a partner, hang-up alone: whoever asked is gone, however it went.
+        self.poll.register(self.channel, 0 if self.talk is None else select.POLLIN)
         ended = os.pidfd_open(self.child)
-        poll.register(ended, select.POLLIN)
+        self.poll.register(ended, select.POLLIN)
         next_check = started + TICK_S
         while self.child or self.names:
-            for descriptor, _ in poll.poll(1000 * TICK_S):
-                if descriptor == self.channel:
-                    kill_all(self.isolate)
-                    os._exit(1)
-                elif descriptor == ended:
-                    poll.unregister(ended)
+            for descriptor, event in self.poll.poll(1000 * TICK_S):
+                if descriptor == ended:
+                    self.poll.unregister(ended)
                     os.close(ended)
                     self._reap()
+                elif descriptor == self.channel.fileno():
+                    self._listen(event)
+                elif event & select.POLLOUT:
+                    self._tell()
                 else:
-                    self._read(descriptor, poll)
+                    self._read(descriptor)
             now = time.monotonic()
             if self.child and self.limit is None and now >= next_check:
                 self._check(now - started)
@@ -67,26 +82,75 @@ class Watch:
         """Take the job's exit status, and end what it left behind."""
         _, self.status = os.waitpid(self.child, 0)
         self.child = 0
-        kill_all(self.isolate)
+        self.isolation.kill_all()
         while True:
             try:
                 os.wait()
             except ChildProcessError:
                 return
 
-    def _read(self, descriptor: int, poll: select.poll) -> None:
-        data = os.read(descriptor, 1 << 16)
-        name = self.names[descriptor]
-        if not data:
-            poll.unregister(descriptor)
-            os.close(descriptor)
-            del self.names[descriptor]
+    def _read(self, descriptor: int) -> None:
+        name = self.names.get(descriptor)
+        if name is None:  # closed on an earlier event of this round
             return
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except ConnectionError:  # it closed its talk without hearing all
+            data = b""
+        if not data:
+            self._close(descriptor)
+        elif name == "talk":
+            self.said += len(data)
+            if self.said > TALK_FACTOR * self.limits["output_kb"] * 1024:
+                self._end("output")
+            else:
+                self.send({"said": pack(data)})
+        else:
+            self._keep(name, data)
+
+    def _keep(self, name: str, data: bytes) -> None:
         cap = CONTROL_BYTES if name == "control" else int(self.limits["output_kb"] * 1024)
         room = cap - len(self.output[name])
         self.output[name] += data[: max(room, 0)]
         if len(data) > room:
             self._end("output")
+
+    def _close(self, descriptor: int) -> None:
+        self.poll.unregister(descriptor)
+        os.close(descriptor)
+        if self.names.pop(descriptor) == "talk":
+            self.talk = None
+            self.send({"hush": True})
+
+    def _listen(self, event: int) -> None:
+        """Hear what the other job says, or that it has ended; the end of the channel ends all."""
+        # Whole frames only: what is read beyond one would be lost to the next keeper.
+        frame = read_frame(self.channel) if event & select.POLLIN else None
+        if frame is None:
+            self.isolation.kill_all()
+            os._exit(1)
+        self.unheard += unpack(frame.get("heard", ""))
+        self.alone |= frame.get("alone", False)
+        if frame.get("dismissed"):
+            self.dismissed = True
+            self.isolation.kill_all()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Pass on what fits into the job's socket; it must never make its keeper wait."""
+        if self.talk is None:
+            return
+        try:
+            while self.unheard:
+                del self.unheard[: os.write(self.talk, self.unheard[: 1 << 16])]
+        except BlockingIOError:
+            pass
+        except OSError:  # it closed its end
+            self.unheard.clear()
+        self.poll.modify(self.talk, select.POLLIN | (select.POLLOUT if self.unheard else 0))
+        if self.alone and not self.unheard:
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.talk)) as end:
+                end.shutdown(socket.SHUT_WR)
 
     def _check(self, elapsed: float) -> None:
         self.meter.measure()
@@ -102,19 +166,22 @@ class Watch:
     def _end(self, limit: str) -> None:
         if self.limit is None:
             self.limit = limit
-        kill_all(self.isolate)
+        self.isolation.kill_all()
 
     def _report(self, wall_s: float) -> dict[str, Any]:
         facts: dict[str, Any] = {}
         for line in bytes(self.output.pop("control")).decode().splitlines():
             facts.update(json.loads(line))
-        if "started" not in facts and self.limit is None:
+        if "started" not in facts and self.limit is None and not self.dismissed:
             facts.setdefault("infra_error", "the job's process ended before it started")
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu_s = max(self.meter.cpu_s, usage.ru_utime + usage.ru_stime)
         killed_by = os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else None
         if killed_by == signal.SIGXCPU or cpu_s > self.limits["cpu_s"]:
             self.limit = self.limit or "cpu"
+        peak_mb = max(self.meter.peak_mb, usage.ru_maxrss / 1024)
+        if peak_mb > self.limits["memory_mb"]:  # between two looks, or ended by the kernel
+            self.limit = self.limit or "memory"
         ended = self.limit is None
         return {
             **facts,
@@ -124,85 +191,9 @@ class Watch:
             "signal": killed_by if ended else None,
             "cpu_s": cpu_s,
             "starved_s": self.meter.starved_s if self.limit == "wall" else 0.0,
-            "peak_memory_mb": max(self.meter.peak_mb, usage.ru_maxrss / 1024),
+            "peak_memory_mb": peak_mb,
             "limit": self.limit,
+            "dismissed": self.dismissed,
             "wall_s": wall_s,
             **{name: pack(bytes(data)) for name, data in self.output.items()},
         }
-
-
-class Meter:
-    """What the processes below this one have used so far."""
-
-    def __init__(self) -> None:
-        self.root = own_pid()
-        self.cpu_s = self.memory_mb = self.peak_mb = self.starved_s = 0.0
-        self.tasks = 0
-        self._seen: dict[tuple[int, bytes], int] = {}
-
-    def measure(self) -> None:
-        """Read /proc once."""
-        waited_for, memory_mb, tasks, starved_s = 0, 0.0, 0, 0.0
-        for pid, stat in _descendants(self.root).items():
-            own = int(stat[11]) + int(stat[12])
-            waited_for += int(stat[13]) + int(stat[14])
-            if pid != self.root:
-                waited_for += own
-                self._seen[pid, stat[19]] = own
-                tasks += int(stat[17])  # threads, as the kernel's own limits count them
-                memory_mb += int(stat[21]) * PAGE_MB
-                starved_s = max(starved_s, _starved_s(pid))
-        # The time of a child that nobody waits for never reaches its parent's count.
-        self.cpu_s = max(sum(self._seen.values()), waited_for) / TICKS
-        self.memory_mb, self.tasks = memory_mb, tasks
-        self.peak_mb = max(self.peak_mb, memory_mb)
-        # Processes of one job that wait for each other's turn starve by their own doing.
-        self.starved_s = max(0.0, starved_s - self.cpu_s)
-
-
-def _descendants(root: int) -> dict[int, list[bytes]]:
-    """Map each process at or below `root` to its /proc stat fields after the command name."""
-    stats: dict[int, list[bytes]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    stats[int(entry)] = file.read().rpartition(b")")[2].split()
-            except OSError:
-                continue  # it ended meanwhile
-    children: dict[int, list[int]] = {}
-    for pid, stat in stats.items():
-        children.setdefault(int(stat[1]), []).append(pid)
-    found, waiting = {}, [root]
-    while waiting:
-        pid = waiting.pop()
-        if pid in stats:
-            found[pid] = stats[pid]
-            waiting += children.get(pid, [])
-    return found
-
-
-def _starved_s(pid: int) -> float:
-    try:
-        with open(f"/proc/{pid}/schedstat", "rb") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, IndexError):
-        return 0.0  # a kernel without scheduler statistics
-
-
-def own_pid() -> int:
-    """Return this process's number as /proc has it, which may be mounted for an outer namespace."""
-    return int(os.readlink("/proc/self"))
-
-
-def kill_all(isolate: bool) -> None:
-    """Kill everything below this process: all others of its PID namespace, if it has its own."""
-    if isolate:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGKILL)
-        return
-    root = own_pid()
-    while victims := [p for p, s in _descendants(root).items() if p != root and s[0] != b"Z"]:
-        for pid in victims:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)

@@ -159,7 +159,7 @@ def test_wall_time_is_three_times_cpu_time_plus_one_unless_given() -> None:
 
 
 def test_an_unknown_back_end_is_refused() -> None:
-    with pytest.raises(ValueError, match="known: auto, bubblewrap, process"):
+    with pytest.raises(ValueError, match="known: auto, docker, bubblewrap, process"):
         sandbox.open_sandbox("chroot")
 
 
@@ -198,6 +198,14 @@ def test_a_bwrap_that_fails_gives_way_to_the_one_of_the_wheel(
         b"import sys\nsys.stdout, out = sys.stderr, sys.stdout\nout.write('49')",
         b"print(__builtins__.len('x' * 49), end='')",
         b"import threading\nthreading.Thread(target=print, args=(49,), kwargs={'end': ''}).start()",
+        b"class A:\n    def __del__(self): print(self.x, end='')\na = A(); a.x = 49",
+        b"class A:\n    def __del__(self): print(49, end='')\na = A(); a.me = a",
+        b"import atexit, sys\natexit.register(lambda: sys.stdout.write('9'))\nprint(4, end='')",
+        b"import os\nf = open('/dev/stdout', 'w')\ng = f.write\ng('49')",
+        b"import io\nf = io.TextIOWrapper(open(1, 'wb', closefd=False))\nf.write('49')",
+        b"import os, sys\nif os.fork() == 0: print(4, end='')\nelse: os.wait(); print(9, end='')",
+        b"import multiprocessing as m\np = m.get_context('fork').Process(target=print, args=(49,),"
+        b" kwargs={'end': ''}); p.start()",
     ],
 )
 def test_a_program_ends_as_under_python_itself(box: Sandbox, program: bytes) -> None:

@@ -1,10 +1,10 @@
-"""What a hostile program in the bubblewrap back end cannot do."""
+"""What a hostile program cannot do, in Docker and in bubblewrap."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -17,7 +17,7 @@ import pytest
 
 import sandbox
 from sandbox import Job, Limits, Sandbox
-from sandbox.bubblewrap import PYTEST
+from sandbox.process import PYTEST
 
 
 def run(box: Sandbox, program: str, **limits: float) -> str:
@@ -32,7 +32,7 @@ def host_port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_the_network_of_the_host_is_out_of_reach(bubblewrap: Sandbox, host_port: int) -> None:
+def test_the_network_of_the_host_is_out_of_reach(jail: Sandbox, host_port: int) -> None:
     socket.create_connection(("127.0.0.1", host_port)).close()  # it is there
     program = f"""
 import socket
@@ -42,11 +42,11 @@ try:
 except OSError as error:
     print("refused")
 """
-    assert run(bubblewrap, program) == "refused\n"
+    assert run(jail, program) == "refused\n"
 
 
 @pytest.mark.parametrize("family", ["AF_INET", "AF_INET6", "AF_NETLINK", "AF_VSOCK", "AF_PACKET"])
-def test_only_unix_sockets_can_be_made(bubblewrap: Sandbox, family: str) -> None:
+def test_only_unix_sockets_can_be_made(jail: Sandbox, family: str) -> None:
     program = f"""
 import socket
 socket.socket(socket.AF_UNIX).close()
@@ -56,21 +56,22 @@ try:
 except OSError as error:
     print(error.strerror)
 """
-    assert run(bubblewrap, program) == "Address family not supported by protocol\n"
+    assert run(jail, program) == "Address family not supported by protocol\n"
 
 
-def test_files_of_the_host_are_not_there(bubblewrap: Sandbox, tmp_path: Path) -> None:
+def test_files_of_the_host_are_not_there(jail: Sandbox, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("expected values")
     program = f"""
 import os
-for path in ({str(secret)!r}, "/etc/passwd", "/etc/shadow", "/run/docker.sock", {os.getcwd()!r}):
+sockets = ("/run/docker.sock", "/var/run/docker.sock")
+for path in ({str(secret)!r}, "/etc/shadow", {os.getcwd()!r}, *sockets):
     print(os.path.exists(path))
 """
-    assert run(bubblewrap, program) == "False\n" * 5
+    assert run(jail, program) == "False\n" * 5
 
 
-def test_nothing_outside_its_own_tmp_can_be_written(bubblewrap: Sandbox) -> None:
+def test_nothing_outside_its_own_tmp_can_be_written(jail: Sandbox) -> None:
     program = """
 import os
 for root, folders, files in os.walk("/"):
@@ -81,10 +82,10 @@ for root, folders, files in os.walk("/"):
         if os.access(path, os.W_OK) and not path.startswith("/dev/") and not os.path.islink(path):
             print(path)
 """
-    assert run(bubblewrap, program, cpu_s=30) == ""
+    assert run(jail, program, cpu_s=30) == ""
 
 
-def test_nothing_is_left_for_a_later_job(bubblewrap: Sandbox) -> None:
+def test_nothing_is_left_for_a_later_job(jail: Sandbox) -> None:
     leave = """
 import os
 for place in ("/tmp/x", "/dev/shm/x", "/var/tmp/x", "/run/x", "/x", os.path.expanduser("~/x")):
@@ -99,9 +100,9 @@ import os
 print([p for p in ("/tmp/x", "/dev/shm/x", "/var/tmp/x", "/run/x", "/x") if os.path.exists(p)])
 """
     for _ in range(2):  # each slot
-        run(bubblewrap, leave)
+        run(jail, leave)
     for _ in range(4):
-        assert run(bubblewrap, find) == "[]\n"
+        assert run(jail, find) == "[]\n"
 
 
 THIEF = """
@@ -122,8 +123,8 @@ with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
 """
 
 
-def test_nothing_of_an_earlier_job_is_in_a_later_ones_memory() -> None:
-    with sandbox.open_sandbox("bubblewrap", slots=1) as box:
+def test_nothing_of_an_earlier_job_is_in_a_later_ones_memory(jail: Sandbox) -> None:
+    with sandbox.open_sandbox(jail.name, slots=1) as box:
         for _ in range(3):
             honest = Job(b"print(open('task').read())", files={"task": b"xhonest-secret-1234x"})
             assert box.run(honest).stdout == b"xhonest-secret-1234x\n"
@@ -133,17 +134,18 @@ def test_nothing_of_an_earlier_job_is_in_a_later_ones_memory() -> None:
     assert sum(int(n) for n in seen.split() if n.lstrip("-").isdigit()) <= 2  # the needle itself
 
 
-def test_a_large_job_leaves_the_next_one_its_memory() -> None:
-    with sandbox.open_sandbox("bubblewrap", slots=1) as box:
+def test_a_large_job_leaves_the_next_one_its_memory(jail: Sandbox) -> None:
+    with sandbox.open_sandbox(jail.name, slots=1) as box:
         box.run(Job(b"print('x' * 10_000_000)"))
         outcome = box.run(Job(b"import time\ntime.sleep(.2)", limits=Limits(memory_mb=48)))
     assert (outcome.limit, outcome.exit_code) == (None, 0)
 
 
-def test_modes_and_scores_of_kernel_files_cannot_be_changed(bubblewrap: Sandbox) -> None:
+def test_modes_and_scores_of_kernel_files_cannot_be_changed(jail: Sandbox) -> None:
     program = """
 import os
-for path in ("/proc/version", "/proc/self/oom_score_adj", "/proc/1/oom_score_adj", "/dev/pts"):
+keeper = f"/proc/{os.getppid()}/oom_score_adj"
+for path in ("/proc/version", keeper, "/proc/1/oom_score_adj", "/dev/pts", "/tmp", "/dev/shm"):
     try:
         os.chmod(path, 0o444)
         print("changed", path)
@@ -155,10 +157,10 @@ for path in ("/proc/version", "/proc/self/oom_score_adj", "/proc/1/oom_score_adj
     except OSError:
         pass
 """
-    assert run(bubblewrap, program) == ""
+    assert run(jail, program).replace("changed /tmp\n", "").replace("changed /dev/shm\n", "") == ""
 
 
-def test_memory_that_belongs_to_no_process_cannot_be_had(bubblewrap: Sandbox) -> None:
+def test_memory_that_belongs_to_no_process_cannot_be_had(jail: Sandbox) -> None:
     program = """
 import ctypes, os
 try:
@@ -168,7 +170,7 @@ except OSError:
     pass
 print(ctypes.CDLL(None).shmget(0, 1 << 20, 0o1600))
 """
-    assert run(bubblewrap, program) == "-1\n"
+    assert run(jail, program) == "-1\n"
 
 
 def test_packages_of_the_machine_are_not_there(bubblewrap: Sandbox) -> None:
@@ -186,7 +188,7 @@ print(sorted(set(os.listdir("/run/packages")) - {"__pycache__"}))
     assert {name.removesuffix(".py") for name in ast.literal_eval(packages)} <= set(PYTEST)
 
 
-def test_a_daemon_does_not_outlive_its_job(bubblewrap: Sandbox) -> None:
+def test_a_daemon_does_not_outlive_its_job(jail: Sandbox) -> None:
     mark = f"9{os.getpid()}.25"
     program = f"""
 import os, time
@@ -198,36 +200,40 @@ if os.fork() == 0:
 time.sleep(0.3)
 print("done")
 """
-    assert run(bubblewrap, program) == "done\n"
+    assert run(jail, program) == "done\n"
     assert mark not in subprocess.run(["ps", "ax"], capture_output=True, text=True).stdout
 
 
-def test_a_fork_bomb_is_ended_and_the_next_job_runs(bubblewrap: Sandbox) -> None:
-    outcome = bubblewrap.run(Job(b"import os\nwhile True:\n    os.fork()"))
-    assert outcome.limit in ("processes", "memory", "cpu")
-    assert run(bubblewrap, "print(1)") == "1\n"
+def test_a_fork_bomb_is_ended_and_the_next_job_runs(jail: Sandbox) -> None:
+    outcome = jail.run(Job(b"import os\nwhile True:\n    os.fork()"))
+    # The kernel refuses more, and we end it, whichever is first.
+    assert outcome.limit in ("processes", "memory", "cpu") or b"BlockingIOError" in outcome.stderr
+    assert run(jail, "print(1)") == "1\n"
 
 
-def test_the_agent_and_the_init_of_a_job_cannot_be_signalled(bubblewrap: Sandbox) -> None:
+def test_the_agent_and_the_init_of_a_job_cannot_be_signalled(jail: Sandbox) -> None:
     program = """
 import os, signal
 for number in range(1, 65):
     if number not in (32, 33):
         for target in (1, os.getppid()):
-            os.kill(target, number)
+            try:
+                os.kill(target, number)
+            except PermissionError:
+                pass
 print("alive")
 """
-    outcome = bubblewrap.run(Job(program.encode()))
+    outcome = jail.run(Job(program.encode()))
     assert (outcome.stdout, outcome.infra_error, outcome.exit_code) == (b"alive\n", None, 0)
 
 
-def test_killing_everything_in_sight_is_only_its_own_end(bubblewrap: Sandbox) -> None:
-    outcome = bubblewrap.run(Job(b"import os\nos.kill(-1, 9)\nprint('still here')"))
+def test_killing_everything_in_sight_is_only_its_own_end(jail: Sandbox) -> None:
+    outcome = jail.run(Job(b"import os\nos.kill(-1, 9)\nprint('still here')"))
     assert outcome.infra_error is None
-    assert run(bubblewrap, "print(1)") == "1\n"
+    assert run(jail, "print(1)") == "1\n"
 
 
-def test_the_memory_of_agent_and_init_cannot_be_read(bubblewrap: Sandbox) -> None:
+def test_the_memory_of_agent_and_init_cannot_be_read(jail: Sandbox) -> None:
     program = """
 import os
 own = os.readlink("/proc/self")
@@ -240,10 +246,10 @@ for pid in os.listdir("/proc"):
             except OSError:
                 pass
 """
-    assert run(bubblewrap, program) == ""
+    assert run(jail, program) == ""
 
 
-def test_no_capability_is_left_and_none_can_be_had(bubblewrap: Sandbox) -> None:
+def test_no_capability_is_left_and_none_can_be_had(jail: Sandbox) -> None:
     program = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -254,10 +260,10 @@ for flag in (0x10000000, 0x20000, 0x20000000):
     print(libc.unshare(flag))
 print(libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None), libc.ptrace(16, os.getppid(), 0, 0))
 """
-    assert run(bubblewrap, program) == "{'0000000000000000'}\nTrue True\n-1\n-1\n-1\n-1 -1\n"
+    assert run(jail, program) == "{'0000000000000000'}\nTrue True\n-1\n-1\n-1\n-1 -1\n"
 
 
-def test_only_four_descriptors_are_open(bubblewrap: Sandbox) -> None:
+def test_only_four_descriptors_are_open(jail: Sandbox) -> None:
     program = """
 import os
 def open_ones():
@@ -269,19 +275,17 @@ def open_ones():
             pass
 print(list(open_ones()))
 """
-    assert run(bubblewrap, program) == "[0, 1, 2, 3]\n"
+    assert run(jail, program) == "[0, 1, 2, 3]\n"
 
 
-def test_nothing_of_the_environment_gets_in(
-    bubblewrap: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_of_the_environment_gets_in(jail: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", "secret")
-    assert run(bubblewrap, "import os\nprint(sorted(os.environ))") == (
+    assert run(jail, "import os\nprint(sorted(os.environ))") == (
         "['HOME', 'LANG', 'PATH', 'TMPDIR']\n"
     )
 
 
-def test_the_disk_is_limited(bubblewrap: Sandbox) -> None:
+def test_the_disk_is_limited(jail: Sandbox) -> None:
     program = """
 try:
     with open("/tmp/big", "wb") as file:
@@ -290,23 +294,23 @@ try:
 except OSError as error:
     print(error.strerror)
 """
-    assert run(bubblewrap, program, cpu_s=20) in (
+    assert run(jail, program, cpu_s=20) in (
         "No space left on device\n",
         "File too large\n",
     )
 
 
-def test_a_killed_agent_is_replaced_and_the_job_runs_again() -> None:
-    with sandbox.open_sandbox("bubblewrap", slots=1) as box:
+def test_a_killed_agent_is_replaced_and_the_job_runs_again(jail: Sandbox) -> None:
+    with sandbox.open_sandbox(jail.name, slots=1) as box:
         assert box.run(Job(b"print(1)")).ok
-        victim = box._idle.queue[0]._process.pid  # type: ignore[attr-defined]
-        threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
+        (victim,) = box._programs._alive  # type: ignore[attr-defined]
+        threading.Timer(0.5, victim.channel.end).start()
         outcome = box.run(Job(b"import time\ntime.sleep(1)\nprint('finished')"))
         assert outcome.stdout == b"finished\n"
 
 
-def test_an_agent_outlives_the_thread_that_started_it() -> None:
-    with sandbox.open_sandbox("bubblewrap", slots=2) as box:
+def test_an_agent_outlives_the_thread_that_started_it(jail: Sandbox) -> None:
+    with sandbox.open_sandbox(jail.name, slots=2) as box:
         for _ in range(3):
             threads = [
                 threading.Thread(target=box.run, args=(Job(b"import time\ntime.sleep(.2)"),))
@@ -317,25 +321,40 @@ def test_an_agent_outlives_the_thread_that_started_it() -> None:
             for thread in threads:
                 thread.join()
         time.sleep(0.2)
-        slots = [slot for slot in box._idle.queue if slot]  # type: ignore[attr-defined]
-        assert [slot._process.poll() for slot in slots] == [None, None]
+        before = set(box._programs._alive)  # type: ignore[attr-defined]
+        assert box.run(Job(b"print(1)")).stdout == b"1\n"
+        assert before == set(box._programs._alive)  # type: ignore[attr-defined]
 
 
-def test_nothing_is_left_when_the_owner_is_killed() -> None:
+def test_nothing_is_left_when_the_owner_is_killed(jail: Sandbox) -> None:
     script = (
-        "import sandbox, sys, time\n"
-        "box = sandbox.open_sandbox('bubblewrap', slots=1)\n"
-        "print(box._idle.queue[0]._process.pid, flush=True)\n"
+        "import sandbox, sys\n"
+        f"box = sandbox.open_sandbox({jail.name!r}, slots=1)\n"
+        "print('open', flush=True)\n"
         "box.run(sandbox.Job(b'import time\\ntime.sleep(60)', limits=sandbox.Limits(wall_s=60)))\n"
     )
+    before = agents()
     owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
-    agent = int(owner.stdout.readline())
+    assert owner.stdout.readline() == "open\n"
     time.sleep(0.3)
+    left = agents() - before
+    assert left
     owner.kill()
     owner.wait()
     owner.stdout.close()
     deadline = time.monotonic() + 10
-    while Path(f"/proc/{agent}").exists() and time.monotonic() < deadline:
+    while left & agents() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not Path(f"/proc/{agent}").exists()
+    assert not left & agents()
+
+
+def agents() -> set[str]:
+    """The processes of this machine that are agents, keepers, jobs, or wait for one."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = process.joinpath("cmdline").read_bytes()
+            if b"sandbox.agent" in command:
+                found.add(process.name)
+    return found

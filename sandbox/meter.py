@@ -1,0 +1,72 @@
+"""Measure what the processes of a job use, from /proc."""
+
+from __future__ import annotations
+
+import os
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+
+
+class Meter:
+    """What the processes below this one have used so far."""
+
+    def __init__(self) -> None:
+        self.root = own_pid()
+        self.cpu_s = self.memory_mb = self.peak_mb = self.starved_s = 0.0
+        self.tasks = 0
+        self._seen: dict[tuple[int, bytes], int] = {}
+
+    def measure(self) -> None:
+        """Read /proc once."""
+        waited_for, memory_mb, tasks, starved_s = 0, 0.0, 0, 0.0
+        for pid, stat in descendants(self.root).items():
+            own = int(stat[11]) + int(stat[12])
+            waited_for += int(stat[13]) + int(stat[14])
+            if pid != self.root:
+                waited_for += own
+                self._seen[pid, stat[19]] = own
+                tasks += int(stat[17])  # threads, as the kernel's own limits count them
+                memory_mb += int(stat[21]) * PAGE_MB
+                starved_s = max(starved_s, _starved_s(pid))
+        # The time of a child that nobody waits for never reaches its parent's count.
+        self.cpu_s = max(sum(self._seen.values()), waited_for) / TICKS
+        self.memory_mb, self.tasks = memory_mb, tasks
+        self.peak_mb = max(self.peak_mb, memory_mb)
+        # Processes of one job that wait for each other's turn starve by their own doing.
+        self.starved_s = max(0.0, starved_s - self.cpu_s)
+
+
+def descendants(root: int) -> dict[int, list[bytes]]:
+    """Map each process at or below `root` to its /proc stat fields after the command name."""
+    stats: dict[int, list[bytes]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    stats[int(entry)] = file.read().rpartition(b")")[2].split()
+            except OSError:
+                continue  # it ended meanwhile
+    children: dict[int, list[int]] = {}
+    for pid, stat in stats.items():
+        children.setdefault(int(stat[1]), []).append(pid)
+    found, waiting = {}, [root]
+    while waiting:
+        pid = waiting.pop()
+        if pid in stats:
+            found[pid] = stats[pid]
+            waiting += children.get(pid, [])
+    return found
+
+
+def _starved_s(pid: int) -> float:
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0  # a kernel without scheduler statistics
+
+
+def own_pid() -> int:
+    """Return this process's number as /proc has it, which may be mounted for an outer namespace."""
+    return int(os.readlink("/proc/self"))
