@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,14 @@ fn main() { let mut s = String::new(); std::io::stdin().read_to_string(&mut s).u
 """,
 }
 TESTS = [{"input": "3\n1 2 3\n", "output": "6\n"}, {"input": "2\n10 -4\n", "output": "6\n"}]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _bubblewrap() -> Iterator[None]:
+    """Use the sandbox that shows this machine's compilers."""
+    rewards.configure(sandbox="bubblewrap")
+    yield
+    rewards.configure(sandbox="auto")
 
 
 def is_here(language: str) -> bool:
