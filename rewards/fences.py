@@ -58,7 +58,8 @@ class _Open:
     def closed_by(self, fence: re.Match[str]) -> bool:
         """As in CommonMark: no info, as long as the opening, not indented four columns further."""
         further = len(fence["indent"].expandtabs()) - len(self.indent.expandtabs())
-        bare = not fence["info"].strip() and fence["mark"].startswith(self.mark)
+        info = re.sub(r"</\w+>", "", fence["info"])  # of a tag around the block
+        bare = not info.strip() and fence["mark"].startswith(self.mark)
         return bare and further < 4 and not fence["indent"].strip(" \t>") and not self.quote
 
     def add(self, line: str) -> None:

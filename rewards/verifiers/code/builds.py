@@ -15,7 +15,7 @@ from rewards.verifiers.code.drivers import Driver
 from rewards.verifiers.code.languages import Language
 from sandbox import Job, Limits
 
-MAX_PROGRAM_MB = 64
+MAX_PROGRAM_MB = 32
 COMPILER_LIMITS = Limits(
     cpu_s=30, memory_mb=1024, output_kb=2 * MAX_PROGRAM_MB * 1024, processes=256, disk_mb=256
 )

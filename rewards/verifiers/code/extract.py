@@ -22,9 +22,13 @@ FENCE_NAMES = {
 """What a fence may call each language, in lower case."""
 
 UNFENCED = "unfenced text"
-# A sentence: no line of Python begins with a capital, goes on with two more plain words, and ends
-# in a full stop, a colon or the like.
-_PROSE = re.compile(r"[A-Z][\w'’]*(?:[ ,;.!]+[\w'’`-]+){2}[^=(){}\[\]]*[.:!?]")
+# What no line of Python is: a sentence (a capital, two more plain words, a full stop or the like at
+# its end), an item of a list in words, a tag around the program.
+_PROSE = re.compile(
+    r"[A-Z][\w'’]*(?:[ ,;:.!]+[\w'’`-]+){2}[^=(){}\[\]]*[.:!?]"
+    r"|(?:[-*•]|\d+[.)]) +[A-Z`*][^ ]* .*"
+    r"|</?\w+>|\[/?PYTHON\]"
+)
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,14 @@ def _unfenced(text: str, language: str) -> Program:
         while last > first and _is_prose(lines[last - 1]):
             last -= 1
     if first == last or (first, last) == (0, len(lines)):
-        return Program("\n".join(lines) + "\n", UNFENCED, "there is no fenced block")
+        return Program(_program(lines), UNFENCED, "there is no fenced block")
     why = f"there is no fenced block; lines {first + 1} to {last} are between the prose"
-    return Program("\n".join(lines[first:last]) + "\n", UNFENCED, why)
+    return Program(_program(lines[first:last]), UNFENCED, why)
+
+
+def _program(lines: list[str]) -> str:
+    return textwrap.dedent("\n".join(lines)) + "\n"
 
 
 def _is_prose(line: str) -> bool:
-    return not line.strip() or bool(_PROSE.fullmatch(line.rstrip()))
+    return not line.strip() or bool(_PROSE.fullmatch(line.strip()))

@@ -117,5 +117,5 @@ def absent(language: Language, sandbox: str) -> str:
     command = language.compile[0]
     return (
         f"the {sandbox} sandbox has no {command}, so it cannot run {language.name}: put {command}"
-        " into the sandbox's image, or into /usr of this machine for bubblewrap"
+        " into the sandbox's image (SANDBOX_IMAGE), or into /usr of this machine for bubblewrap"
     )
