@@ -1,4 +1,4 @@
-"""The `rewards` command: score completions, check data files, list verifiers, print schemas."""
+"""The `rewards` command: score completions, check data files, list verifiers, try the sandbox."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from rewards._cli_rows import (
     score_rows,
     with_specs,
 )
+from rewards._cli_sandbox import add_sandbox_commands
 from rewards._guard import check_packages
 from rewards.errors import ConfigurationError, RewardsError, did_you_mean
 from rewards.machinery import SANDBOXES, configure, machinery
@@ -244,6 +245,7 @@ def _parser() -> _Parser:
     _command(commands, "list", _list, "list the installed verifiers", "")
     schema = _command(commands, "schema", _schema, "print the JSON Schema of specs", "")
     schema.add_argument("type", nargs="?", help="one verifier's spec; a union of all without")
+    add_sandbox_commands(commands)
     return parser
 
 

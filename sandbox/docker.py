@@ -19,6 +19,7 @@ import struct
 import time
 from typing import Any
 
+from sandbox.engine import connect
 from sandbox.frames import build_frame
 from sandbox.image import DEFAULT_IMAGE
 from sandbox.slots import PACKAGE, Channel, Slot, SlotSandbox
@@ -75,7 +76,7 @@ class Engine:
 
     def __init__(self, image: str, runtime: str | None) -> None:
         self.image, self.runtime = image, runtime
-        self.client = _connect()
+        self.client = connect(ENGINE_TIMEOUT_S, connections=64)
         self._seen_working = False
         import docker.errors
 
@@ -203,27 +204,6 @@ class ContainerChannel(Channel):
             self._attached._response.close()  # the SDK keeps the answer that it came with
         super().close()
         self._attached.close()
-
-
-def _connect() -> Any:
-    try:
-        import docker
-    except ImportError:
-        raise SandboxError("the Docker SDK is missing: pip install 'assay-rl[docker]'") from None
-    import requests
-
-    client = None
-    try:
-        client = docker.from_env(timeout=ENGINE_TIMEOUT_S, max_pool_size=64)
-        client.ping()
-    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
-        if client:
-            client.close()
-        raise SandboxError(
-            f"no Docker engine answers: {error}. Start one (for Podman, `podman system service` and"
-            " DOCKER_HOST), and see that this user may use its socket"
-        ) from None
-    return client
 
 
 def _remove(container: Any) -> None:

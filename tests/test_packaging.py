@@ -46,6 +46,7 @@ def test_the_wheel_holds_the_packages_and_the_data_and_nothing_else(built: Path)
     assert tops == {"rewards", "sandbox", "trainer"}
     assert "rewards/_data/code/train.jsonl" in names
     assert "trainer/tiny/model/model.safetensors" in names
+    assert "sandbox/image/Dockerfile" in names
     assert {f"{package}/py.typed" for package in tops} <= set(names)
     assert wheel.stat().st_size < 8_000_000
 
