@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rewards import SpecError
-from rewards.verifiers.code.asserts import CallTest, SharedTest, compile_asserts
+from rewards.verifiers.code.asserts import CallTest, SnippetTest, compile_asserts
 
 HUMANEVAL = """
 METADATA = {'author': 'x'}
@@ -60,13 +60,13 @@ def test_relations_that_can_be_decided_outside(code: str, relation: str, expecte
 )
 def test_what_cannot_be_decided_outside_is_shared(code: str) -> None:
     (test,) = compile_asserts(code, None)
-    assert isinstance(test, SharedTest)
+    assert isinstance(test, SnippetTest)
 
 
 def test_a_shared_test_keeps_the_setup_and_no_other_assert() -> None:
     code = "import math\nx = 2\nassert g(x) == 1\nassert math.isclose(f(x), 4)\ny = 3"
     test = compile_asserts(code, None)[1]
-    assert isinstance(test, SharedTest)
+    assert isinstance(test, SnippetTest)
     assert test.code == "import math\nx = 2\nassert math.isclose(f(x), 4)"
 
 
@@ -100,9 +100,9 @@ def test_unittest_classes_are_left_to_pytest() -> None:
 )
 def test_tests_that_depend_on_each_other_are_shared_and_run_in_order(code: str) -> None:
     tests = compile_asserts(code, None)
-    assert all(isinstance(test, SharedTest) for test in tests)
+    assert all(isinstance(test, SnippetTest) for test in tests)
     last = tests[-1]
-    assert isinstance(last, SharedTest)
+    assert isinstance(last, SnippetTest)
     assert "except Exception" in last.code
 
 
@@ -116,7 +116,7 @@ def test_tests_that_depend_on_each_other_are_shared_and_run_in_order(code: str) 
 )
 def test_names_that_the_test_code_binds_are_not_the_models(code: str) -> None:
     (test,) = compile_asserts(code, "f")
-    assert isinstance(test, SharedTest)
+    assert isinstance(test, SnippetTest)
 
 
 def test_odd_escapes_in_test_code_are_no_concern_of_ours() -> None:
@@ -142,11 +142,11 @@ def test_a_check_function_counts_as_its_body(code: str, entry_point: str | None)
     call, near, loop = compile_asserts(code, entry_point)
     assert isinstance(call, CallTest)
     assert call.entry_point == "has_close"
-    assert isinstance(near, SharedTest)
+    assert isinstance(near, SnippetTest)
     assert near.code.endswith("check(has_close)")
     assert "values = [1, 2]" in near.code
     assert "for x" not in near.code
-    assert isinstance(loop, SharedTest)
+    assert isinstance(loop, SnippetTest)
 
 
 def test_a_check_function_that_is_never_called_needs_an_entry_point() -> None:

@@ -50,7 +50,7 @@ def test_nan_and_huge_integers_come_back() -> None:
     assert loads(dumps(-(7**9999))) == -(7**9999)
 
 
-@pytest.mark.parametrize("value", [object(), print, range(3), iter([]), [[object()]]])
+@pytest.mark.parametrize("value", [object(), print, iter([]), [[object()]]])
 def test_what_is_not_plain_is_refused(value: object) -> None:
     with pytest.raises(NotPlain):
         dumps(value)

@@ -1,7 +1,7 @@
 """Asserts of the form `f(literals) == literal` become function tests.
 
-The expected value then never enters the process that runs the model's code. Whatever has another
-form is kept as a snippet of test code, one a test, and runs beside the model's code for now.
+Whatever has another form is kept as a snippet of test code, one a test, that runs in a process of
+its own and asks the one with the model's code.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rewards.errors import SpecError
+from rewards.verifiers.code.split.naming import bound_names, wanted_names
 from rewards.verifiers.code.values import NotPlain, dumps
 
 Relation = Literal["equals", "is", "truthy", "falsy"]
@@ -34,11 +35,13 @@ class CallTest:
 
 
 @dataclass(frozen=True)
-class SharedTest:
-    """Test code that must run in the same process as the model's code."""
+class SnippetTest:
+    """Test code to be run, and the statement of it that is the test."""
 
     code: str
     source: str
+    entry_point: str | None = None
+    """The program's function, which may have the name of a built-in one."""
 
 
 def parse_quietly(source: str) -> ast.Module:
@@ -52,11 +55,11 @@ def parse_quietly(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | SharedTest]:
+def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | SnippetTest]:
     """Split test code into tests, one an assert.
 
     A `check(candidate)` function, as HumanEval has it, counts as its body. Where the tests depend
-    on each other (a call between them changes what the model's code remembers), all are shared,
+    on each other (a call between them changes what the model's code remembers), all are snippets,
     and each runs after the ones before it.
 
     Raises:
@@ -66,7 +69,7 @@ def compile_asserts(test_code: str, entry_point: str | None) -> list[CallTest | 
         module = parse_quietly(test_code)
     except (SyntaxError, ValueError) as error:
         raise SpecError(f"test_code does not parse: {error}") from None
-    reader = _Reader(module, _find_check(module, entry_point))
+    reader = _Reader(module, _find_check(module, entry_point), entry_point)
     tests = reader.read()
     if not tests:
         raise SpecError(f"test_code has no assert: {test_code!r:.120}")
@@ -104,19 +107,18 @@ def _find_check(module: ast.Module, entry_point: str | None) -> _Check | None:
 class _Reader:
     """The statements of test code, sorted into tests and what only prepares them."""
 
-    def __init__(self, module: ast.Module, check: _Check | None) -> None:
+    def __init__(self, module: ast.Module, check: _Check | None, entry_point: str | None) -> None:
         self.module, self.check = module, check
+        self.entry = entry_point or _find_builtin_entry(module)
         self.body = check.function.body if check else module.body
         self.candidate = check.function.args.args[0].arg if check else None
-        self.own = _bound_names(module)
+        self.own = bound_names(module)
 
-    def read(self) -> list[CallTest | SharedTest]:
+    def read(self) -> list[CallTest | SnippetTest]:
         places = [i for i, statement in enumerate(self.body) if self._is_test(statement)]
         calls = {i: self._as_call_test(self.body[i]) for i in places}
         dependent = self._touches_the_model() or _contradict([c for c in calls.values() if c])
-        return [
-            (None if dependent else calls[i]) or self._as_shared_test(i, dependent) for i in places
-        ]
+        return [(None if dependent else calls[i]) or self._as_snippet(i, dependent) for i in places]
 
     def _is_test(self, statement: ast.stmt) -> bool:
         """Whether a statement tests something.
@@ -153,7 +155,7 @@ class _Reader:
         entry = call.func.id
         if self.check and entry == self.candidate:
             entry = self.check.entry
-        if entry in self.own or hasattr(builtins, entry):
+        if entry in self.own or (hasattr(builtins, entry) and entry != self.entry):
             return None
         try:
             args = tuple(ast.literal_eval(a) for a in call.args)
@@ -166,7 +168,7 @@ class _Reader:
             return None
         return CallTest(entry, args, kwargs, relation, wanted, ast.unparse(statement))
 
-    def _as_shared_test(self, index: int, dependent: bool) -> SharedTest:
+    def _as_snippet(self, index: int, dependent: bool) -> SnippetTest:
         """Keep what prepares the test, and of the tests before it only what they change."""
         kept: list[ast.stmt] = []
         for statement in self.body[:index]:
@@ -177,25 +179,24 @@ class _Reader:
         kept.append(self.body[index])
         source = ast.unparse(self.body[index])
         if self.check is None:
-            return SharedTest(_unparse(kept), source)
+            return SnippetTest(_unparse(kept), source, self.entry)
         function = copy.copy(self.check.function)
         function.body = kept
         others = [s for s in self.module.body if not self._is_test(s)]
         replaced = [function if s is self.check.function else s for s in others]
-        return SharedTest(f"{_unparse(replaced)}\ncheck({self.check.entry})", source)
+        return SnippetTest(
+            f"{_unparse(replaced)}\ncheck({self.check.entry})", source, self.check.entry
+        )
 
 
-def _bound_names(module: ast.Module) -> set[str]:
-    """Return every name that the test code itself defines, imports or assigns, at any depth."""
-    names: set[str] = set()
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-    return names
+def _find_builtin_entry(module: ast.Module) -> str | None:
+    """Return the built-in name that tests call, if they name nothing else to be tested."""
+    if wanted_names(module):
+        return None
+    tests = [s.test for s in module.body if isinstance(s, ast.Assert)]
+    calls = [n for test in tests for n in ast.walk(test) if isinstance(n, ast.Call)]
+    names = [call.func.id for call in calls if isinstance(call.func, ast.Name)]
+    return names[0] if names and hasattr(builtins, names[0]) else None
 
 
 def _bases(node: ast.ClassDef) -> list[str]:

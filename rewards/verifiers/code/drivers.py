@@ -143,6 +143,33 @@ def _program(body: str) -> Driver:
     return Driver(source, marshal.dumps(compile(source, "driver.py", "exec", dont_inherit=True)))
 
 
+def _bundle(*names: str) -> Driver:
+    """Make a program of modules of this package, which runs the `main` of the last."""
+    package = files(__package__)
+    modules = {
+        f"{__package__}.{name.replace('/', '.')}": package.joinpath(f"{name}.py").read_text("utf-8")
+        for name in names
+    }
+    codes = {
+        name: marshal.dumps(compile(text, f"{name}.py", "exec", dont_inherit=True, optimize=2))
+        for name, text in modules.items()
+    }
+    compiled = compile(_BUNDLE.format(codes, "marshal.loads(part)"), "driver.py", "exec")
+    source = _BUNDLE.format(modules, "compile(part, name, 'exec')")
+    return Driver(source.encode(), marshal.dumps(compiled))
+
+
+_BUNDLE = """
+import marshal, sys, types
+for name, part in {}.items():
+    module = sys.modules[name] = types.ModuleType(name)
+    exec({}, module.__dict__)
+module.main()
+"""
+_BOTH = ("values", "split/wire", "split/exchange")
+_PROGRAM = ("split/state", "split/actions", "split/streams", "split/handles")
+_TESTS = (*_BOTH, "split/standins", "split/patches", "split/session", "split/tests_side")
+
 CALL = _program(_CALL)
 """Calls the entry point with the task's arguments: {"value", "args"} | {"error"} | {"not_plain"}.
 
@@ -153,3 +180,9 @@ PYTEST = _program(_PYTEST)
 """Runs pytest in the solution's own process: {"results": {id: passed}, "passed": nonce}."""
 CHECK = _program(_CHECK)
 """Runs a trusted checker, without the model's code: {"verdict"} | {"error"}."""
+PROGRAM = _bundle(*_BOTH, *_PROGRAM, "split/program")
+"""Loads the solution and serves the tests of another process over descriptor 4."""
+SNIPPET = _bundle(*_TESTS, "split/run_asserts")
+"""Runs test code against a PROGRAM: {"load"} | {"verdict", "detail"}."""
+ITEMS = _bundle(*_TESTS, "split/run_pytest")
+"""Runs pytest against a PROGRAM: a line each for what is collected, started and done."""

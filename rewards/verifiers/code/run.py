@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from rewards.verifiers.code import drivers
-from rewards.verifiers.code.asserts import CallTest, SharedTest
+from rewards.verifiers.code.apart import Apart, Item
+from rewards.verifiers.code.asserts import CallTest, SnippetTest
 from rewards.verifiers.code.builds import Build
 from rewards.verifiers.code.channel import (
     REASONS,
@@ -83,11 +84,13 @@ class _Runner:
             )
         return Result("compile_error", "", detail=_text(built.get("failed"))).timed(outcome)
 
-    def run(self, test: StdinTest | CallTest | SharedTest, name: str) -> Result:
+    def run(self, test: StdinTest | CallTest | SnippetTest, name: str) -> Result:
         """Run one test."""
         if isinstance(test, StdinTest):
             return self.stdin(test, name)
-        return self.call(test) if isinstance(test, CallTest) else self.shared(test)
+        if isinstance(test, CallTest):
+            return self.call(test)
+        return self.snippet(test) if self.spec.isolation == "split" else self.shared(test)
 
     def stdin(self, test: StdinTest, name: str) -> Result:
         stdin = test.input.encode()
@@ -135,7 +138,21 @@ class _Runner:
         got, left = (f"arguments {show(a)}" for a in (args, list(after)))
         return _compared(passed, test.source, got, left, outcome)
 
-    def shared(self, test: SharedTest) -> Result:
+    def snippet(self, test: SnippetTest) -> Result:
+        return _item_result(self._apart().run_snippet(test))
+
+    def split_pytest(self) -> list[Result]:
+        code = self.spec.test_code or ""
+        counted = count_pytest_items(code)
+        return [
+            _item_result(item)
+            for item in self._apart().run_items(code, self.spec.num_tests, counted)
+        ]
+
+    def _apart(self) -> Apart:
+        return Apart(self.sandbox, self.source, self.limits, lambda o: _diagnose(o, None, ""))
+
+    def shared(self, test: SnippetTest) -> Result:
         nonce = secrets.token_hex(16)
         task = {"nonce": nonce, "test": test.code}
         outcome, frame = self._drive(drivers.ASSERT, task, "passed")
@@ -152,6 +169,8 @@ class _Runner:
         if packages is None:
             detail = "pytest is not installed: pip install 'assay-rl[sandbox]'"
             return [Result("infra_error", "pytest", detail=detail, shared=True)]
+        if self.spec.isolation == "split":
+            return self.split_pytest()
         nonce = secrets.token_hex(16)
         task = {"nonce": nonce, "test": code, "packages": packages}
         outcome, frame = self._drive(drivers.PYTEST, task, "results", 1 << 20)
@@ -244,6 +263,10 @@ def _diagnose(
     if frame is not None and answer not in frame:
         return "exit", "the program ended before the test did"
     return None, ""
+
+
+def _item_result(item: Item) -> Result:
+    return Result(item.verdict, item.test, detail=item.detail, cpu_s=item.cpu_s)
 
 
 def _compared(passed: bool, test: str, got: str, wanted: str, outcome: Outcome) -> Result:

@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from rewards.errors import SpecError
 from rewards.machinery import machinery
 from rewards.spec import Spec
-from rewards.verifiers.code.asserts import CallTest, SharedTest, compile_asserts, parse_quietly
+from rewards.verifiers.code.asserts import CallTest, SnippetTest, compile_asserts, parse_quietly
 from rewards.verifiers.code.channel import ask_checker
 from rewards.verifiers.code.forms import (
     FunctionTest,
@@ -65,6 +65,9 @@ class CodeSpec(Spec):
     """Whether the first failure ends it: the tests after it are skipped and count as failed."""
     withhold: tuple[Withheld, ...] = ()
     """What evidence and reason must not show, when the model may come to see them."""
+    isolation: Literal["split", "shared"] = "split"
+    """Whether asserts and pytest items run in a process of their own, or in the program's, where
+    the program can reach them; see docs/code.md."""
 
     @model_validator(mode="before")
     @classmethod
@@ -145,14 +148,14 @@ class CodeSpec(Spec):
         )
 
     @cached_property
-    def compiled(self) -> tuple[StdinTest | CallTest | SharedTest, ...]:
+    def compiled(self) -> tuple[StdinTest | CallTest | SnippetTest, ...]:
         """The tests as the verifier runs them."""
         if self.kind == "assert":
             assert self.test_code is not None
             return tuple(compile_asserts(self.test_code, self.entry_point))
         if self.kind == "pytest":
             assert self.test_code is not None
-            return (SharedTest(self.test_code, "pytest"),)
+            return (SnippetTest(self.test_code, "pytest"),)
         return tuple(self._declared(test) for test in self.tests)
 
     def _declared(self, test: StdinTest | FunctionTest) -> StdinTest | CallTest:
