@@ -186,13 +186,10 @@ class Uids:
     def clean(self) -> str | None:
         """Remove the job's files and see that nothing of it is left in the container."""
         os.chdir("/")
-        with self.acting():
-            _empty(self.home)
+        with self.acting():  # its home too, which it may have removed or renamed
             for place in WRITABLE:
                 for entry in os.scandir(place):
-                    if entry.path != self.home:
-                        _remove(entry)
-        os.rmdir(self.home)
+                    _remove(entry)
         left = [path for place in WRITABLE for path in os.listdir(place)]
         strangers = {p for p in os.listdir("/proc") if p.isdigit()} - {"1", str(own_pid())}
         return f"left behind: {left[:3]}, {len(strangers)} processes" if left or strangers else None
