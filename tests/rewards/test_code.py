@@ -200,10 +200,13 @@ def test_asserts_of_literals_are_judged_outside_the_process() -> None:
     assert rewards.score(liar, spec).value == 0.0
 
 
-def test_other_asserts_share_the_process_and_say_so() -> None:
-    spec = {"type": "code", "test_code": "assert abs(f(2) - 3) < 1e-6\nassert f(1) == 2"}
+@pytest.mark.parametrize(("isolation", "said"), [("split", "separate"), ("shared", "shared")])
+def test_other_asserts_run_apart_unless_told_otherwise(isolation: str, said: str) -> None:
+    code = "assert abs(f(2) - 3) < 1e-6\nassert f(1) == 2"
+    spec = {"type": "code", "test_code": code, "isolation": isolation}
     score = rewards.score("def f(x): return x + 1", spec)
-    assert (score.value, score.evidence["isolation"]) == (1.0, "shared")
+    assert (score.value, score.evidence["isolation"]) == (1.0, said)
+    assert ("could reach them" in score.reason) == (said == "shared")
     assert rewards.score("def f(x): return 2", spec).value == 0.5
     assert rewards.score("import os\nos._exit(0)", spec).value == 0.0
 
@@ -221,10 +224,11 @@ def test_param(a, b, c):
 """
 
 
-def test_pytest_items_are_the_tests() -> None:
-    spec = {"type": "code", "test_code": PYTEST, "num_tests": 3}
+@pytest.mark.parametrize(("isolation", "said"), [("split", "separate"), ("shared", "shared")])
+def test_pytest_items_are_the_tests(isolation: str, said: str) -> None:
+    spec = {"type": "code", "test_code": PYTEST, "num_tests": 3, "isolation": isolation}
     score = rewards.score("def add(a, b): return a + b", spec)
-    assert (score.value, score.evidence["isolation"]) == (1.0, "shared")
+    assert (score.value, score.evidence["isolation"]) == (1.0, said)
     assert rewards.score("def add(a, b): return abs(a) + abs(b)", spec).value == pytest.approx(
         2 / 3
     )

@@ -51,19 +51,19 @@ def test_relations_that_can_be_decided_outside(code: str, relation: str, expecte
         "assert f(*[1]) == 2",
         "assert f(**{'a': 1}) == 2",
         "assert len(f(1)) == 2",
-        "assert sorted([2, 1]) == [1, 2]",
+        "assert sorted(f([2, 1])) == [1, 2]",
         "assert obj.f(1) == 2",
         "def f(x): return x\nassert f(1) == 1",
         "from math import f\nassert f(1) == 1",
         "for i in range(3):\n    assert f(i) == i",
     ],
 )
-def test_what_cannot_be_decided_outside_is_shared(code: str) -> None:
+def test_what_cannot_be_decided_outside_is_a_snippet(code: str) -> None:
     (test,) = compile_asserts(code, None)
     assert isinstance(test, SnippetTest)
 
 
-def test_a_shared_test_keeps_the_setup_and_no_other_assert() -> None:
+def test_a_snippet_keeps_the_setup_and_no_other_assert() -> None:
     code = "import math\nx = 2\nassert g(x) == 1\nassert math.isclose(f(x), 4)\ny = 3"
     test = compile_asserts(code, None)[1]
     assert isinstance(test, SnippetTest)
@@ -98,7 +98,7 @@ def test_unittest_classes_are_left_to_pytest() -> None:
         "s = Stack()\nassert size(1) == 1\nassert s.pop() == 1",
     ],
 )
-def test_tests_that_depend_on_each_other_are_shared_and_run_in_order(code: str) -> None:
+def test_tests_that_depend_on_each_other_are_snippets_and_run_in_order(code: str) -> None:
     tests = compile_asserts(code, None)
     assert all(isinstance(test, SnippetTest) for test in tests)
     last = tests[-1]
@@ -152,3 +152,12 @@ def test_a_check_function_counts_as_its_body(code: str, entry_point: str | None)
 def test_a_check_function_that_is_never_called_needs_an_entry_point() -> None:
     with pytest.raises(SpecError, match="give entry_point"):
         compile_asserts(HUMANEVAL, None)
+
+
+def test_a_built_in_name_is_the_programs_only_where_the_tests_name_nothing_else() -> None:
+    (test,) = compile_asserts("assert sum(10, 15) == 6", None)
+    assert isinstance(test, CallTest)
+    (test,) = compile_asserts("assert sum(f(10)) == 6", None)
+    assert isinstance(test, SnippetTest)
+    (test,) = compile_asserts("assert sum(10, 15) == 6", "sum")
+    assert isinstance(test, CallTest)

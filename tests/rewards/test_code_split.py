@@ -637,7 +637,7 @@ def test_the_programs_names_can_be_patched() -> None:
 
 
 def test_unittest_classes_are_items() -> None:
-    assert_passes(
+    score = judge(
         STACK,
         """
         import unittest
@@ -654,19 +654,13 @@ def test_unittest_classes_are_items() -> None:
                     self.stack.top
                 self.assertIsInstance(self.stack, Stack)
                 self.assertEqual(self.stack, Stack())
+            def test_c(self):
+                self.assertEqual(len(self.stack), 1)
+        if __name__ == "__main__":
+            unittest.main()
         """,
-        num_tests=2,
-    ) if False else None
-    score = judge(
-        STACK,
-        "import unittest\nfrom solution import Stack\n"
-        "class TestStack(unittest.TestCase):\n"
-        "    def setUp(self): self.stack = Stack()\n"
-        "    def test_a(self):\n        self.stack.push(1)\n"
-        "        self.assertEqual(len(self.stack), 1)\n        self.assertIn(1, self.stack)\n"
-        "    def test_b(self):\n        self.assertEqual(len(self.stack), 1)\n",
     )
-    assert (score.value, score.evidence["num_tests"]) == (0.5, 2)
+    assert [t["verdict"] for t in score.evidence["tests"]] == ["passed", "passed", "wrong"]
 
 
 def test_test_doubles_are_used_on_the_side_of_the_tests() -> None:
@@ -779,3 +773,46 @@ def test_warnings_reach_the_tests() -> None:
                 f(True)
         """,
     )
+
+
+def test_a_failing_item_says_why() -> None:
+    score = judge(
+        "def f(x):\n    if x > 1: raise LookupError('two')\n    return x",
+        """
+        from solution import f
+        def test_a(): assert f(1) == 2
+        def test_b(): assert f(2) == 2
+        """,
+    )
+    first, second = score.evidence["tests"]
+    assert (first["verdict"], second["verdict"]) == ("wrong", "exception")
+    assert "assert 1 == 2" in first["detail"]
+    assert second["detail"] == "LookupError: two"
+
+
+def test_stopping_early_skips_the_items_after_a_failure() -> None:
+    tests = """
+        from solution import f
+        def test_a(): assert f(1) == 1
+        def test_b(): assert f(1) == 2
+        def test_c(): assert f(1) == 1
+        """
+    score = judge("def f(x): return x", tests, stop_early=True)
+    assert [t["verdict"] for t in score.evidence["tests"]] == ["passed", "wrong", "skipped"]
+
+
+@pytest.mark.parametrize(
+    ("tests", "named"),
+    [
+        ("from solution import A\ndef test():\n    class B(A): pass", "class B"),
+        ("import inspect\nfrom solution import f\ndef test(): inspect.getsource(f)", "source"),
+        ("from solution import f\ndef test(tmp_path): f(tmp_path)", "files"),
+        ("import pickle\nfrom solution import A\ndef test(): pickle.dumps(A())", "pickled"),
+        ("import sys\nfrom solution import f\ndef test(): f(sys)", "module"),
+        ("from solution import f\ndef test(): f([list(range(10))] * 999_999)", "too large"),
+    ],
+)
+def test_what_cannot_cross_is_named(tests: str, named: str) -> None:
+    score = judge("class A: pass\ndef f(x): return x", tests)
+    assert (score.value, score.evidence["code"]) == (0.0, "not_plain")
+    assert named in score.reason

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from rewards.verifiers.code import drivers
 from rewards.verifiers.code.asserts import SnippetTest, parse_quietly
+from rewards.verifiers.code.result import Result
 from rewards.verifiers.code.split.naming import (
     class_names,
     patched_modules,
@@ -21,20 +22,11 @@ from rewards.verifiers.code.split.naming import (
 )
 from sandbox import Job, Limits, Outcome, Sandbox
 
+Lines = list[dict[str, Any]]
 Diagnose = Callable[[Outcome], tuple[str | None, str]]
 EXTRA_S = 10.0
 """What the tests themselves may take beyond the program's limits."""
 TESTS_MEMORY_MB, TESTS_OUTPUT_KB = 1024, 1 << 17
-
-
-@dataclass(frozen=True)
-class Item:
-    """What became of one assert or pytest item."""
-
-    verdict: str
-    test: str
-    detail: str = ""
-    cpu_s: float = 0.0
 
 
 class Apart:
@@ -48,7 +40,7 @@ class Apart:
             limits.cpu_seconds + EXTRA_S, limits.wall_seconds + EXTRA_S, memory_mb, TESTS_OUTPUT_KB
         )
 
-    def run_snippet(self, test: SnippetTest) -> Item:
+    def run_snippet(self, test: SnippetTest) -> Result:
         """Run a snippet of test code."""
         tree = parse_quietly(test.code)
         task = {
@@ -59,17 +51,18 @@ class Apart:
             "patched": patched_modules(test.code),
         }
         lines, tests, program = self._run(drivers.SNIPPET, task)
-        last = lines[-1] if lines else {}
-        verdict, detail = last.get("verdict") or last.get("load"), last.get("detail", "")
-        return self._item(test.source, verdict, detail, tests, program)
+        return self._item(test.source, lines[-1] if lines else {}, _Run([], tests, program))
 
-    def run_items(self, test_code: str, declared: int | None, counted: int) -> list[Item]:
+    def run_items(
+        self, test_code: str, declared: int | None, counted: int, *, stop_early: bool = False
+    ) -> list[Result]:
         """Run a pytest module; an item at which the program ends does not end the others.
 
         Args:
             test_code: The module.
             declared: How many items there are, if the spec says so.
             counted: How many there are at least, for a module that cannot be collected.
+            stop_early: Whether to run no item after one that failed.
         """
         tree = parse_quietly(test_code)
         task: dict[str, Any] = {
@@ -78,100 +71,89 @@ class Apart:
             "wanted": wanted_names(tree),
             "patched": patched_modules(test_code),
             "packages": self.sandbox.packages,
+            "stop_early": stop_early,
             "only": None,
         }
-        done: dict[str, Item] = {}
+        done: dict[str, Result] = {}
         collected: list[str] = []
         while True:
-            lines, tests, program = self._run(drivers.ITEMS, task)
-            run = _Run(lines)
+            run = _Run(*self._run(drivers.ITEMS, task))
             collected = collected or run.collected
-            fresh = {
-                name: self._item(name, line["verdict"], line["detail"], tests, program)
-                for name, line in run.done.items()
-            }
-            if run.current is not None:
-                fresh[run.current] = self._item(run.current, "gone", "", tests, program)
-            if not fresh:
-                break
-            name, last = list(fresh.items())[-1]
-            ended = run.ended_at is not None
+            fresh = {name: self._item(name, line, run) for name, line in run.done.items()}
+            last = next(reversed(fresh), "")
             # What went before may have used up its limits: it gets a process of its own.
-            if ended and len(fresh) > 1 and last.verdict != "infra_error":
-                del fresh[name]
+            again = run.ended and len(fresh) > 1 and fresh[last].verdict != "infra_error"
+            if again:
+                del fresh[last]
             done |= fresh
             task["only"] = [name for name in collected if name not in done]
-            if not ended or not task["only"]:
+            stopped = stop_early and any(item.verdict != "passed" for item in fresh.values())
+            if not (again or (run.ended and fresh and task["only"])) or stopped:
                 break
         items = [done[name] for name in collected if name in done]
         rest = max(declared or len(collected) or counted, len(collected)) - len(items)
-        missing = self._missing(run, tests, program)
+        missing = Result("skipped", "pytest") if stopped else self._item("pytest", run.rest, run)
         return items + [missing] * rest
 
-    def _missing(self, run: _Run, tests: Outcome, program: Outcome) -> Item:
-        verdict, detail = run.load or ("wrong", run.trouble or "the item reported nothing")
-        if run.load is None and not run.complete:
-            verdict = "gone"
-        return self._item("pytest", verdict, detail, tests, program)
+    def _run(self, driver: drivers.Driver, task: dict[str, Any]) -> tuple[Lines, Outcome, Outcome]:
+        """Run tests and program; once more if the program waited for a core all the time."""
+        files = {"task.json": json.dumps(task).encode()}
+        tests = Job(driver.source, driver.compiled, files=files, limits=self.tests_limits)
+        source, compiled = drivers.PROGRAM
+        program = Job(source, compiled, files={"solution.py": self.source}, limits=self.limits)
+        ours, theirs = self.sandbox.run_pair(tests, program)
+        if theirs.limit == "wall" and self.diagnose(theirs)[0] == "infra_error":
+            ours, theirs = self.sandbox.run_pair(tests, program)
+        return [json.loads(line) for line in ours.result.splitlines()], ours, theirs
 
-    def _run(
-        self, driver: drivers.Driver, task: dict[str, Any]
-    ) -> tuple[list[dict[str, Any]], Outcome, Outcome]:
-        content = json.dumps(task).encode()
-        job = Job(
-            driver.source, driver.compiled, files={"task.json": content}, limits=self.tests_limits
-        )
-        files = {"solution.py": self.source}
-        model = Job(
-            drivers.PROGRAM.source, drivers.PROGRAM.compiled, files=files, limits=self.limits
-        )
-        tests, program = self.sandbox.run_pair(job, model)
-        lines = [json.loads(line) for line in tests.result.splitlines()]
-        return lines, tests, program
-
-    def _item(
-        self, test: str, verdict: str | None, detail: str, tests: Outcome, program: Outcome
-    ) -> Item:
+    def _item(self, test: str, line: dict[str, Any], run: _Run) -> Result:
         """Judge by what the tests reported, and by the Outcomes where they could not."""
-        item = Item(verdict or "gone", test, detail, program.cpu_s)
-        lost = tests.infra_error or program.infra_error
+        detail = line.get("detail", "")
+        if "seconds" in line:
+            item = Result(line["verdict"], test, detail=detail, wall_s=line["seconds"])
+        else:
+            verdict = line.get("verdict") or line.get("load") or "gone"
+            item = Result(verdict, test, detail=detail).timed(run.program)
         if item.verdict != "gone":
             return item
-        if lost:
-            return replace(item, verdict="infra_error", detail=lost)
-        why, said = (None, "") if program.dismissed else self.diagnose(program)
-        if why is None or (program.limit is None and tests.limit is not None):
-            ours, ours_said = self.diagnose(tests)
-            if ours is not None and tests.limit is not None:
-                return replace(item, verdict=ours, detail=f"the tests' own process: {ours_said}")
-        return replace(item, verdict=why or "exit", detail=said or detail or "the program ended")
+        verdict, detail = self._why_gone(run.tests, run.program)
+        return replace(item, verdict=verdict, detail=detail or item.detail)
+
+    def _why_gone(self, tests: Outcome, program: Outcome) -> tuple[str, str]:
+        if lost := tests.infra_error or program.infra_error:
+            return "infra_error", lost
+        verdict, detail = (None, "") if program.dismissed else self.diagnose(program)
+        if verdict is None and tests.limit is not None:
+            verdict, detail = self.diagnose(tests)
+            detail = f"the tests' own process: {detail}"
+        return verdict or "exit", detail
 
 
 class _Run:
     """What one run of pytest reported."""
 
-    def __init__(self, lines: list[dict[str, Any]]) -> None:
+    def __init__(self, lines: Lines, tests: Outcome, program: Outcome) -> None:
+        self.tests, self.program = tests, program
         self.collected: list[str] = []
         self.done: dict[str, dict[str, Any]] = {}
-        self.current: str | None = None
-        self.load: tuple[str, str] | None = None
-        self.trouble = ""
-        self.complete = False
+        self.rest: dict[str, Any] = {"verdict": "gone"}
+        """What there is to say of items that reported nothing."""
         for line in lines:
             self._read(line)
-        gone = [name for name, line in self.done.items() if line["verdict"] == "gone"]
-        self.ended_at = self.current or (gone[-1] if gone else None)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program, or the run itself, ended at the last item."""
+        return bool(self.done) and next(reversed(self.done.values()))["verdict"] == "gone"
 
     def _read(self, line: dict[str, Any]) -> None:
         if "collected" in line:
             self.collected = line["collected"]
         elif "start" in line:
-            self.current = line["start"]
+            self.done[line["start"]] = {"verdict": "gone"}
         elif "done" in line:
-            self.done[line["done"]], self.current = line, None
-        elif "load" in line:
-            self.load = (line["load"], line["detail"])
-        elif "collection" in line:
-            self.trouble = line["collection"]
-        elif "end" in line:
-            self.complete = True
+            self.done[line["done"]] = line
+        elif "load" in line or "collection" in line:
+            self.rest = line
+        elif "end" in line and "verdict" in self.rest:
+            self.rest = {"verdict": "wrong", "detail": "the item reported nothing"}

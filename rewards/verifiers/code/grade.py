@@ -37,7 +37,10 @@ def grade_results(results: list[Result], spec: CodeSpec, program: Program) -> Sc
         "isolation": "shared" if any(r.shared for r in shown) else "separate",
         "tests": tests,
     }
-    score = Score.fraction(outcome, _explain(passed, shown), **evidence)
+    reason = _explain(passed, shown)
+    if evidence["isolation"] == "shared":
+        reason += "; the tests shared the program's process, where it could reach them"
+    score = Score.fraction(outcome, reason, **evidence)
     if passed == 0:
         score = score.replace(verdict=_verdict_of_failures(failures, program.source))
     return _with_stages(score, shown, spec)

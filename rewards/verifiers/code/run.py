@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rewards.verifiers.code import drivers
-from rewards.verifiers.code.apart import Apart, Item
+from rewards.verifiers.code.apart import Apart
 from rewards.verifiers.code.asserts import CallTest, SnippetTest
 from rewards.verifiers.code.builds import Build
 from rewards.verifiers.code.channel import (
@@ -139,15 +139,12 @@ class _Runner:
         return _compared(passed, test.source, got, left, outcome)
 
     def snippet(self, test: SnippetTest) -> Result:
-        return _item_result(self._apart().run_snippet(test))
+        return self._apart().run_snippet(test)
 
     def split_pytest(self) -> list[Result]:
-        code = self.spec.test_code or ""
+        spec, code = self.spec, self.spec.test_code or ""
         counted = count_pytest_items(code)
-        return [
-            _item_result(item)
-            for item in self._apart().run_items(code, self.spec.num_tests, counted)
-        ]
+        return self._apart().run_items(code, spec.num_tests, counted, stop_early=spec.stop_early)
 
     def _apart(self) -> Apart:
         return Apart(self.sandbox, self.source, self.limits, lambda o: _diagnose(o, None, ""))
@@ -263,10 +260,6 @@ def _diagnose(
     if frame is not None and answer not in frame:
         return "exit", "the program ended before the test did"
     return None, ""
-
-
-def _item_result(item: Item) -> Result:
-    return Result(item.verdict, item.test, detail=item.detail, cpu_s=item.cpu_s)
 
 
 def _compared(passed: bool, test: str, got: str, wanted: str, outcome: Outcome) -> Result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import types
 from typing import Any
 
@@ -11,19 +12,10 @@ from rewards.verifiers.code.split.session import Session
 from rewards.verifiers.code.split.tests_side import explain, finish, load, read_task, tell
 
 FILE = "test_solution.py"
-OPTIONS = [
-    "-q",
-    "--noconftest",
-    "-c",
-    "/dev/null",
-    "-p",
-    "no:cacheprovider",
-    "--import-mode=importlib",
-    "--show-capture=no",
-    "--tb=line",
-    "--no-header",
-    "--no-summary",
-]
+OPTIONS = (
+    "-q --noconftest -c /dev/null -p no:cacheprovider --import-mode=importlib --show-capture=no"
+    " --tb=line --no-header --no-summary"
+)
 
 
 class Recorder:
@@ -33,6 +25,7 @@ class Recorder:
         self.session, self.only = session, only
         self._failure: tuple[str, str] | None = None
         self._passed = False
+        self._started = 0.0
 
     def pytest_collection_modifyitems(self, session: Any, config: Any, items: list[Any]) -> None:
         """Keep the items that are functions of the tests, and still to run."""
@@ -44,7 +37,7 @@ class Recorder:
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         """Note that an item begins."""
-        self._failure, self._passed = None, False
+        self._failure, self._passed, self._started = None, False, time.monotonic()
         self.session.trouble, self.session.raised = "", None
         tell({"start": nodeid})
 
@@ -75,7 +68,8 @@ class Recorder:
         if self.session.lost:
             failure = ("gone", self.session.lost)
         verdict, detail = failure or ("passed", "")
-        tell({"done": nodeid, "verdict": verdict, "detail": detail})
+        seconds = time.monotonic() - self._started
+        tell({"done": nodeid, "verdict": verdict, "detail": detail, "seconds": seconds})
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
         """Stop before an item if there is no program to test."""
@@ -85,7 +79,10 @@ class Recorder:
     def pytest_collectreport(self, report: Any) -> None:
         """Report a module that cannot be imported."""
         if report.failed:
-            tell({"collection": str(report.longrepr)[-1000:]})
+            text = str(report.longrepr)
+            errors = [line[2:] for line in text.splitlines() if line.startswith("E ")]
+            detail = f"the tests cannot be imported: {' '.join(errors).strip() or text[-500:]}"
+            tell({"collection": True, "verdict": "exception", "detail": detail[:1000]})
 
 
 def main() -> None:
@@ -100,7 +97,13 @@ def main() -> None:
         return finish()
     with open(FILE, "x", encoding="utf-8") as file:
         file.write(task["test"])
-    options = [*OPTIONS, "--rootdir", os.getcwd(), FILE]
+    options = [
+        *OPTIONS.split(),
+        *(["-x"] if task["stop_early"] else []),
+        "--rootdir",
+        os.getcwd(),
+        FILE,
+    ]
     pytest.main(options, plugins=[Recorder(session, task["only"])])
     tell({"end": True})
     return finish()
