@@ -228,70 +228,106 @@ def test_what_cannot_cross_is_not_an_exception_of_the_program() -> None:
 
 # What is no frame, or the wrong frame, on the channel between the two.
 
-
-def frame(text: str) -> str:
-    """Return a program whose function sends a frame in place of its reply, of the right number."""
-    return f"""
-import os, struct, sys, time
+FRAME = """
+import json, os, struct, sys, time
 def f(*args):
     caller = sys._getframe()
     while type(caller.f_locals.get("frame")) is not dict:
         caller = caller.f_back
-    body = ({text}).replace(b"%d", str(caller.f_locals["frame"]["n"]).encode())
+    number = caller.f_locals["frame"]["n"]
+    body = {body}
     os.write(4, struct.pack("!I", len(body)) + body)
     time.sleep(9)
 """
+"""A program whose function sends something in place of its reply, and of the right number."""
+RAISED = [-99, {"$builtin": "ValueError"}, [], "", {}, None]
+
+
+def answer(**reply: object) -> str:
+    return FRAME.format(body=f"json.dumps({{'re': number, **{reply!r}}}).encode()")
 
 
 def test_a_frame_of_the_right_number_is_an_answer() -> None:
-    score = judge(frame('b\'{"re": %d, "value": 2}\''), "assert f(1) * 1 == 2")
-    assert score.value == 1.0
+    assert judge(answer(value=2), "assert f(1) * 1 == 2").value == 1.0
+
+
+CALL = "from solution import f\ndef test(): assert f(lambda: 1, []) == 2"
 
 
 @pytest.mark.parametrize(
-    "text",
+    "reply",
+    [
+        {},
+        {"verdict": "passed", "passed": True},
+        {"re": True, "value": 2},
+        {"re": "1", "value": 2},
+        {"re": -1, "value": 2},
+        {"value": {"$import": ["os", "_exit"]}},
+        {"value": {"$builtin": "exec"}},
+        {"value": {"$builtin": "print"}},
+        {"value": {"$callback": 0}},
+        {"value": {"$ref": 1}},
+        {"value": {"$error": 1}},
+        {"value": {"$handle": [1, 1]}},
+        {"value": {"$handle": [[], {}]}},
+        {"value": {"$class": 10**9}},
+        {"value": {"$sub": [{"$handle": [0, 0]}, 0, 0]}},
+        {"value": {"$range": [0, 1e300]}},
+        {"value": {"$set": [[]]}},
+        {"value": {"$decimal": ["1e999999999999"]}},
+        {"value": {"$fraction": [1, 0]}},
+        {"value": {"$ndarray": ["O", [1]]}},
+        {"value": {"$box": [-5, "list", None, []]}},
+        {"value": {"$box": [5, "list", None, []]}},
+        {"value": 0, "changed": [[1, 1]]},
+        {"value": 0, "changed": 5},
+        {"value": 0, "classes": 3},
+        {"value": 0, "classes": [[0, "A", [{"$builtin": "int"}, {"$builtin": "bool"}], []]]},
+        {"value": 0, "classes": [[10**6, "\0", [], []]]},
+        {"value": 0, "classes": [[10**6, 5, [], []]]},
+        {
+            "value": {"$handle": [10**6, 10**7]},
+            "classes": [[10**7, "A", [], ["__eq__", "__del__", "__class__"]]],
+        },
+        {"value": 0, "printed": [{}, 3]},
+        {"value": 0, "warned": [3, {"$raised": RAISED}]},
+        {"raise": {"$raised": [1, *RAISED[1:]]}},
+        {"raise": {"$raised": [-99, 2, 3, 4, 5, 6]}},
+        {"raise": {"$raised": [-99, {"$builtin": "GeneratorExit"}, *RAISED[2:]]}},
+        {"raise": {"$raised": [-99, {"$stdlib": ["unittest.case", "SkipTest", 0]}, *RAISED[2:]]}},
+        {"raise": {"$raised": [-99, {"$stdlib": ["os", "_exit", 0]}, *RAISED[2:]]}},
+        {"raise": {"$raised": [*RAISED[:4], {"__class__": 1, "with_traceback": 2}, None]}},
+        {"raise": 2},
+        {"cannot": {}},
+        {"syntax": 2},
+        {"op": "callback", "args": [0, [], {}]},
+        {"op": "eval", "args": ["1"]},
+    ],
+)
+def test_forged_answers_earn_nothing(reply: dict[str, object]) -> None:
+    assert_earns_nothing(answer(**reply), CALL, limits={"wall_s": 2})
+
+
+@pytest.mark.parametrize(
+    "body",
     [
         "b'x'",
+        "b''",
         "b'[' * 100_000",
         "b'[' + b'0,' * 5_000_000 + b'0]'",
+        "b'{\"value\": \"' + b'a' * 17_000_000 + b'\"}'",
         "b'[]'",
         "b'null'",
         "b'{}'",
         "b'\\xff\\xfe'",
-        "b'{\"re\": %d}'",
-        'b\'{"re": true, "value": 2}\'',
-        'b\'{"re": "1", "value": 2}\'',
-        'b\'{"re": %d, "verdict": "passed", "passed": true}\'',
-        'b\'{"re": %d, "value": {"$import": ["os", "_exit"]}}\'',
-        'b\'{"re": %d, "value": {"$builtin": "exec"}}\'',
-        'b\'{"re": %d, "value": {"$callback": 0}}\'',
-        'b\'{"re": %d, "value": {"$ref": 1}}\'',
-        'b\'{"re": %d, "value": {"$error": 1}}\'',
-        'b\'{"re": %d, "value": {"$handle": [1, 1]}}\'',
-        'b\'{"re": %d, "value": {"$handle": [[], {}]}}\'',
-        'b\'{"re": %d, "value": {"$range": [0, 1e400]}}\'',
-        'b\'{"re": %d, "value": {"$set": [[]]}}\'',
-        'b\'{"re": %d, "value": {"$decimal": ["1e999999999999"]}}\'',
-        'b\'{"re": %d, "value": {"$fraction": [1, 0]}}\'',
-        'b\'{"re": %d, "value": {"$ndarray": ["O", [1]]}}\'',
-        'b\'{"re": %d, "changed": [[1, 1]], "value": 0}\'',
-        'b\'{"re": %d, "changed": 5, "value": 0}\'',
-        'b\'{"re": %d, "raise": {"$raised": [1, 2, 3, 4, 5, 6]}}\'',
-        'b\'{"re": %d, "raise": {"$raised": [-99, {"$builtin": "GeneratorExit"}, [], "", {}, null]}}\'',
-        'b\'{"re": %d, "raise": {"$raised": [-99, {"$stdlib": ["unittest.case", "SkipTest", 0]}, [], "", {}, null]}}\'',
-        'b\'{"re": %d, "raise": 2}\'',
-        'b\'{"re": %d, "classes": [[0, "A", [], ["__eq__", "__init__", "__del__"]]], "value": {"$handle": [1, 0]}}\'',
-        'b\'{"re": %d, "classes": [[0, "A", [{"$builtin": "int"}, {"$builtin": "bool"}], []]], "value": 0}\'',
-        'b\'{"re": %d, "classes": 3}\'',
-        'b\'{"re": %d, "printed": [{}, 3], "value": 0}\'',
-        'b\'{"op": "callback", "n": 1, "args": [0, [], {}]}\'',
-        'b\'{"op": "eval", "n": 1, "args": ["1"]}\'',
         "b'{\"op\": 5}'",
+        'b\'{"op": "callback", "n": 1, "args": [0, [], {}]}\'',
+        "b'{\"value\": ' + b'9' * 100_000 + b'}'",
     ],
 )
-def test_forged_and_malformed_frames_earn_nothing(text: str) -> None:
-    tests = "from solution import f\ndef test(): assert f(lambda: 1, []) == 2"
-    assert_earns_nothing(frame(text), tests, limits={"wall_s": 3})
+def test_malformed_frames_earn_nothing(body: str) -> None:
+    solution = FRAME.replace("{body}", body)
+    assert_earns_nothing(solution, CALL, limits={"wall_s": 2})
 
 
 @pytest.mark.parametrize(
@@ -309,7 +345,7 @@ def test_forged_and_malformed_frames_earn_nothing(text: str) -> None:
         "threading.Thread(target=lambda: [send(b'{}') for _ in range(99)]).start()",
         # the trusted channel of the other process
         'os.write(3, b\'{"verdict": "passed"}\\n\'); os._exit(0)',
-        '[os.write(3, b\'{"done": "test_solution.py::test", "verdict": "passed", "detail": ""}\\n\') for _ in range(9)]; os._exit(0)',
+        'os.write(3, b\'{"done": "test_solution.py::test", "verdict": "passed"}\\n\' * 9)',
     ],
 )
 @pytest.mark.parametrize(
@@ -392,7 +428,7 @@ def test_modules_that_the_tests_forgot_to_import_are_not_the_programs() -> None:
         "    for n in ('explain', 'tell', '_same'):\n"
         "        if hasattr(m, n): setattr(m, n, lambda *a: True)",
         "import json, marshal, pickle\njson.loads = json.dumps = lambda *a, **k: '{\"re\": 1}'",
-        "import os\nfor n in ('conftest.py', 'pytest.ini', 'test_solution.py', 'sitecustomize.py'):\n"
+        "import os\nfor n in 'conftest.py pytest.ini test_solution.py sitecustomize.py'.split():\n"
         "    open(n, 'w').write('def test_a(): pass')\nos.environ['PYTEST_ADDOPTS'] = '--co'",
         "import os\nfor p in os.listdir('/proc'):\n"
         "    try: open(f'/proc/{p}/mem', 'r+b').write(b'x')\n    except OSError: pass",

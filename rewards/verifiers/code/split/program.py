@@ -56,7 +56,7 @@ class Program(Handles):
         except NotPlain as error:
             reply = {"cannot": str(error)}
         except RecursionError as error:
-            reply = self._raised(error)
+            reply = {"raise": self.encode(error)}
         return self._complete(reply, borrowed)
 
     def _do(self, action: str, values: list[Any]) -> Frame:
@@ -65,16 +65,11 @@ class Program(Handles):
         except Broken:
             os._exit(0)
         except BaseException as error:
-            return self._raised(error)
+            return {"raise": self.encode(error)}
         try:
             return {"value": self.encode(value)}
         except RecursionError:
             return {"cannot": "a value is nested too deeply"}
-
-    def _raised(self, error: BaseException) -> Frame:
-        if isinstance(error, _Syntax):
-            return {"syntax": str(error)}
-        return {"raise": self.encode(error)}
 
     def _complete(self, reply: Frame, borrowed: dict[int, str] | None = None) -> Frame:
         """Add to a frame what was changed, described and printed since the last."""
@@ -106,8 +101,8 @@ class Program(Handles):
             raise TypeError(reply["cannot"])
         return value
 
-    def load(self, named: list[str]) -> None:
-        """Run solution.py."""
+    def load(self, named: list[str]) -> str | None:
+        """Run solution.py; return why it does not compile, if it does not."""
         self.named = set(named)
         sys.stdout, sys.stderr = (stream.text for stream in self._printed)
         sys.stdin = Asking(self.ask)
@@ -119,10 +114,11 @@ class Program(Handles):
         try:
             code = compile(source, os.path.abspath("solution.py"), "exec", dont_inherit=True)
         except BaseException as error:
-            raise _Syntax(f"{type(error).__name__}: {error}") from None
+            return f"{type(error).__name__}: {error}"
         self.module.__file__ = code.co_filename
         sys.modules["solution"] = self.module
         exec(code, self.module.__dict__)
+        return None
 
     def patch(self, module: str, name: str, value: Any) -> None:
         """Replace something of the standard library, as the tests did on their side."""
@@ -153,10 +149,6 @@ class Program(Handles):
         """Leave an asynchronous context manager."""
         kind = type(error) if error else None
         return self.wait(type(manager).__aexit__(manager, kind, error, None))
-
-
-class _Syntax(Exception):
-    """The model's code does not compile."""
 
 
 async def _finish(awaitable: Any) -> Any:

@@ -111,7 +111,7 @@ class Session(Claims):
             reply = self.link.ask({"op": action, "args": data})
             self._note(reply)
             self.take_back(lent, reply.get("changed", ()))
-            value = self.decode(reply.get("raise", reply.get("value", reply.get("syntax"))))
+            value = self.decode(reply.get("raise", reply.get("value")))
         except TooLarge as error:
             raise self.cannot(str(error)) from None
         except Broken as error:
