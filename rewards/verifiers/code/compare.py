@@ -6,6 +6,8 @@ import math
 import re
 from typing import Any
 
+from rewards.verifiers.code.values import Record
+
 # ASCII only: int() and float() also read full-width digits, underscores and "nan".
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -74,6 +76,9 @@ def same_value(got: Any, wanted: Any, tolerance: float | None) -> bool:
         return isinstance(got, tuple) and _same_items(got, wanted, tolerance)
     if isinstance(wanted, dict):
         return isinstance(got, dict) and _same_dict(got, wanted, tolerance)
+    if isinstance(wanted, Record):
+        same_class = isinstance(got, Record) and got.name == wanted.name
+        return same_class and _same_dict(got.fields, wanted.fields, tolerance)
     if isinstance(wanted, set | frozenset):
         return type(got) is type(wanted) and _same_members(got, wanted, tolerance)
     return type(got) is type(wanted) and _identity(got) == _identity(wanted)

@@ -34,6 +34,9 @@ class Record:
     name: str
     fields: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.fields.items())})"
+
 
 def dumps(value: Any) -> str:
     """Return a value as one line of JSON; raises NotPlain."""
