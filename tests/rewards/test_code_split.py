@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 import rewards
 from rewards import Score
+
+MODULES = Path(__file__).parents[1] / "data" / "pytest_modules.jsonl"
 
 
 def judge(solution: str, tests: str, **more: object) -> Score:
@@ -816,3 +820,13 @@ def test_what_cannot_cross_is_named(tests: str, named: str) -> None:
     score = judge("class A: pass\ndef f(x): return x", tests)
     assert (score.value, score.evidence["code"]) == (0.0, "not_plain")
     assert named in score.reason
+
+
+@pytest.mark.parametrize("row", [json.loads(x) for x in MODULES.read_text().splitlines()])
+def test_honest_modules_as_people_write_them_pass(row: dict[str, str]) -> None:
+    assert_passes(row["solution"], row["tests"])
+
+
+def test_running_out_of_memory_is_a_verdict_of_its_own() -> None:
+    score = judge("def f(): return 'x' * (1 << 40)", "assert len(f()) * 1 == 3")
+    assert (score.value, score.evidence["code"]) == (0.0, "memory")

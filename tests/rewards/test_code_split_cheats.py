@@ -192,7 +192,7 @@ def test_two():
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
         "import os; os.close(4); return 2",
         "import os; os.closerange(0, 256); return 2",
-        "import threading, os; threading.Timer(0, os._exit, [0]).start(); import time; time.sleep(9)",
+        "import os, threading, time; threading.Timer(0, os._exit, [0]).start(); time.sleep(9)",
         "import os; os.execv('/bin/true', ['true'])",
         "import ctypes; ctypes.string_at(0)",
         "raise type('E', (Exception,), {'__str__': lambda s: 1 / 0, '__reduce__': lambda s: 1})",

@@ -104,11 +104,11 @@ class Apart:
         ours, theirs = self.sandbox.run_pair(tests, program)
         if theirs.limit == "wall" and self.diagnose(theirs)[0] == "infra_error":
             ours, theirs = self.sandbox.run_pair(tests, program)
-        return [json.loads(line) for line in ours.result.splitlines()], ours, theirs
+        return _read_lines(ours.result), ours, theirs
 
     def _item(self, test: str, line: dict[str, Any], run: _Run) -> Result:
         """Judge by what the tests reported, and by the Outcomes where they could not."""
-        detail = line.get("detail", "")
+        detail = line.get("detail", "").encode("utf-8", "backslashreplace").decode()
         if "seconds" in line:
             item = Result(line["verdict"], test, detail=detail, wall_s=line["seconds"])
         else:
@@ -127,6 +127,12 @@ class Apart:
             verdict, detail = self.diagnose(tests)
             detail = f"the tests' own process: {detail}"
         return verdict or "exit", detail
+
+
+def _read_lines(result: bytes) -> Lines:
+    """Parse what the tests' process reported; the last line is cut off if it was killed."""
+    complete = result[: result.rfind(b"\n") + 1]
+    return [json.loads(line) for line in complete.splitlines()]
 
 
 class _Run:

@@ -8,7 +8,7 @@ import operator
 import sys
 import types
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from typing import Any
 
 from rewards.verifiers.code.split.exchange import Exchange, defined_operators
@@ -23,11 +23,12 @@ IMMUTABLE: dict[type, Callable[[Any], Any]] = {
     bytes: bytes,
     frozenset: frozenset,
 }
+EXACT = {int, float, complex, bytes, list, tuple, dict, set, frozenset}
 COLLECTIONS = ("Counter", "OrderedDict", "defaultdict", "deque")
 VIEWS: dict[type, tuple[str, Callable[[Any], dict[Any, Any]]]] = {
-    type({}.keys()): ("$keys", dict.fromkeys),
-    type({}.values()): ("$values", lambda values: dict(enumerate(values))),
-    type({}.items()): ("$items", dict),
+    KeysView: ("$keys", dict.fromkeys),
+    ValuesView: ("$values", lambda values: dict(enumerate(values))),
+    ItemsView: ("$items", dict),
 }
 
 
@@ -43,7 +44,7 @@ class Handles(Exchange):
         self._described: set[int] = set()
         self._classes: list[Any] = []
         self._callbacks: dict[int, int] = {}
-        self._doubles: dict[int, Any] = {}
+        self._lent: dict[int, Any] = {}
 
     def ask(self, operation: str, *values: Any) -> Any:
         """Ask the tests' side for something: a callback, or a line of input."""
@@ -59,11 +60,13 @@ class Handles(Exchange):
         if (known := super().special(value)) is not None:
             return known
         kind = type(value)
+        if kind in EXACT:
+            return None
         if isinstance(value, type):
             return self._class(value)
-        if kind in VIEWS:
-            tag, as_dict = VIEWS[kind]
-            return {tag: self.encode(as_dict(value))}
+        for view, (tag, as_dict) in VIEWS.items():
+            if isinstance(value, view):
+                return {tag: self.encode(as_dict(value))}
         if (number := self._callbacks.get(id(value))) is not None:
             return {"$callback": number}
         if kind.__module__ in ("builtins", "numpy", "decimal", "fractions", "datetime"):
@@ -128,6 +131,9 @@ class Handles(Exchange):
         return super().tagged(tag, content)
 
     def _callback(self, number: int, name: str, text: str | None, is_async: bool) -> Any:
+        if number in self._lent:
+            return self._lent[number]
+
         def callback(*args: Any, **kwargs: Any) -> Any:
             return self.ask("callback", number, list(args), kwargs)
 
@@ -137,17 +143,18 @@ class Handles(Exchange):
         function = async_callback if is_async else callback
         function.__name__ = function.__qualname__ = name
         function.__doc__ = text
-        self._callbacks[id(function)] = number
-        self._keep(function)  # so that no other object gets its id
-        return function
+        return self._remember(number, function)
+
+    def _remember(self, number: int, made: Any) -> Any:
+        self._lent[number], self._callbacks[id(made)] = made, number
+        return made
 
     def _double(self, number: int, name: str, special: list[str]) -> Any:
-        if number not in self._doubles:
-            space = {n: _forward(n) for n in special if n != "__hash__"}
-            made = type(name, (_Double,), {"__hash__": object.__hash__, **space})(self, number)
-            self._callbacks[id(made)] = number
-            self._doubles[number] = made
-        return self._doubles[number]
+        if number in self._lent:
+            return self._lent[number]
+        space = {n: _forward(n) for n in special if n != "__hash__"}
+        kind = type(name, (_Double,), {"__hash__": object.__hash__, **space})
+        return self._remember(number, kind(self, number))
 
     def _iterate(self, number: int) -> Iterator[Any]:
         while item := self.ask("callback", number, [], {}):

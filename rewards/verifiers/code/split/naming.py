@@ -71,15 +71,17 @@ def class_names(tree: ast.AST, entry_point: str | None = None) -> list[str]:
     """Return the names that test code uses as classes, or as makers of objects.
 
     Used outright: `isinstance(x, N)`, `raises(N)`, `except N`, `N.attribute`, `with N(...)`,
-    `N(...).method`, an annotation. Or bound to a variable, `v = N(...)`, if N is written as classes
-    are and is not the function to be tested, or `v.method` is nothing that plain data has.
+    `N(...).method`, an annotation. Or called, `N(...)`, if N is written as classes are and is not
+    the function to be tested. Or bound to a variable, `v = N(...)`, of which the tests use what
+    plain data has not.
     """
     found: set[str] = set()
     for node in ast.walk(tree):
         found |= _used_outright(node)
-    for scope in ast.walk(tree):
-        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
-            found |= _bound_to_objects(scope, entry_point)
+        if isinstance(node, ast.Call):
+            found |= {n for n in _maker(node) if CLASS_NAME.fullmatch(n) and n != entry_point}
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+            found |= _bound_to_objects(node)
     imported = _imported_elsewhere(tree)
     return sorted(n for n in found - imported if not hasattr(builtins, n))
 
@@ -96,47 +98,26 @@ def _used_outright(node: ast.AST) -> set[str]:
         return _maker(node.context_expr)
     if isinstance(node, ast.Attribute):
         owner = node.value
-        name = (
-            {owner.id} if isinstance(owner, ast.Name) and CLASS_NAME.fullmatch(owner.id) else set()
-        )
-        return (
-            name
-            | (set() if node.attr in PLAIN_ATTRIBUTES else _maker(owner))
-            | {n for n in _maker(owner) if CLASS_NAME.fullmatch(n)}
-            | _member(owner)
-        )
+        as_class = {n for n in _names(owner) if CLASS_NAME.fullmatch(n)}
+        return as_class | (set() if node.attr in PLAIN_ATTRIBUTES else _maker(owner))
     if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
         return _names(node.annotation)
     return set()
 
 
-def _member(owner: ast.expr) -> set[str]:
-    """Return N of `solution.N.attribute`."""
-    if isinstance(owner, ast.Attribute) and CLASS_NAME.fullmatch(owner.attr):
-        return {owner.attr}
-    return set()
-
-
-def _bound_to_objects(scope: ast.AST, entry_point: str | None) -> set[str]:
+def _bound_to_objects(scope: ast.AST) -> set[str]:
     made: dict[str, set[str]] = {}
-    written: set[str] = set()
-    found: set[str] = set()
     attributes: dict[str, set[str]] = {}
     for node in ast.walk(scope):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 made.setdefault(ast.unparse(target), set()).update(_maker(node.value))
-        elif isinstance(node, ast.Return | ast.Yield) and node.value is not None:
-            written |= _maker(node.value)
         elif isinstance(node, ast.NamedExpr):
             made.setdefault(node.target.id, set()).update(_maker(node.value))
         elif isinstance(node, ast.Attribute):
             attributes.setdefault(ast.unparse(node.value), set()).add(node.attr)
-    for variable, makers in made.items():
-        rich = attributes.get(variable, set()) - PLAIN_ATTRIBUTES
-        written |= makers
-        found |= makers if rich else set()
-    return found | {n for n in written if CLASS_NAME.fullmatch(n) and n != entry_point}
+    rich = {v for v, used in attributes.items() if used - PLAIN_ATTRIBUTES}
+    return {n for variable, makers in made.items() if variable in rich for n in makers}
 
 
 def _maker(value: ast.expr) -> set[str]:

@@ -62,9 +62,9 @@ def explain(session: Session, error: BaseException) -> tuple[str, str]:
     if isinstance(error, CannotCross):
         return "not_plain", str(error)
     text = f"{type(error).__name__}: {error}".rstrip(": ")[:1000]
-    if isinstance(error, AssertionError) and error is not session.raised:
-        return "wrong", text
-    return "exception", text
+    if error is session.raised:
+        return "memory" if isinstance(error, MemoryError) else "exception", text
+    return "wrong" if isinstance(error, AssertionError) else "exception", text
 
 
 class SolutionModule(types.ModuleType):
