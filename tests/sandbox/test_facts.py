@@ -229,7 +229,7 @@ def test_a_small_output_limit_does_not_cut_our_own_report(box: Sandbox) -> None:
     ],
 )
 def test_a_program_that_spoils_its_own_folder_is_reported_like_any(
-    jail: Sandjail, spoil: str
+    jail: Sandbox, spoil: str
 ) -> None:
     program = f"""
 import contextlib, os, shutil
