@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from rewards.errors import ConfigurationError
+from rewards.fences import CodeBlock, split_blocks
 
 Message = Mapping[str, Any]
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
-
-
-class CodeBlock(NamedTuple):
-    """A fenced block: its first info word in lower case, its dedented text, whether it closed."""
-
-    language: str
-    text: str
-    closed: bool
 
 
 @dataclass(frozen=True)
@@ -87,7 +79,7 @@ class Completion:
     @cached_property
     def code_blocks(self) -> tuple[CodeBlock, ...]:
         """The fenced code blocks of the answer, in order."""
-        return tuple(_fenced_blocks(self.answer_text))
+        return tuple(split_blocks(self.answer_text))
 
 
 def _text_of(source: object) -> str:
@@ -110,40 +102,3 @@ def _content_of(message: Message) -> str:
     if isinstance(content, Sequence):  # the multi-part form: [{"type": "text", "text": ...}, ...]
         return "".join(str(p.get("text", "")) for p in content if isinstance(p, Mapping))
     return "" if content is None else str(content)
-
-
-# CommonMark: up to three spaces, then at least three backticks or tildes; models also indent
-# fences inside list items, so any indentation is accepted and removed from the block.
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^\n`]*)$")
-
-
-def _fenced_blocks(text: str) -> list[CodeBlock]:
-    blocks: list[CodeBlock] = []
-    opened: tuple[str, str, str] | None = None
-    lines: list[str] = []
-    for line in text.replace("\r\n", "\n").split("\n"):
-        fence = _FENCE.match(line) if ("```" in line or "~~~" in line) else None
-        if opened is None:
-            if fence:
-                opened, lines = (fence[1], fence[2], fence[3]), []
-        elif fence and _closes(fence, opened):
-            blocks.append(_block(opened, lines, closed=True))
-            opened = None
-        else:
-            lines.append(line)
-    if opened is not None:
-        blocks.append(_block(opened, lines, closed=False))
-    return blocks
-
-
-def _closes(fence: re.Match[str], opened: tuple[str, str, str]) -> bool:
-    """As in CommonMark: no info, as long as the opening, and not indented four columns further."""
-    further = len(fence[1].expandtabs()) - len(opened[0].expandtabs())
-    return not fence[3].strip() and fence[2].startswith(opened[1]) and further < 4
-
-
-def _block(opened: tuple[str, str, str], lines: list[str], *, closed: bool) -> CodeBlock:
-    indent, _, info = opened
-    words = re.split(r"[\s{},:]+", info.strip().strip("{}.").lower(), maxsplit=1)
-    text = "\n".join(line.removeprefix(indent) for line in lines)
-    return CodeBlock(words[0], text + "\n" if lines else "", closed)

@@ -21,6 +21,8 @@ INSIDE_TOOLKIT = "/run/toolkit"
 INSIDE_PACKAGES = "/run/packages"
 SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin")
 ETC = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
+JAVA = "java-*"
+"""Where Debian keeps the configuration that no Java starts without."""
 
 
 def open_bubblewrap(slots: int) -> SlotSandbox:
@@ -79,7 +81,7 @@ def build_command(bwrap: str, packages: Sequence[Path] = ()) -> list[str]:
     command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"]
     for path in SYSTEM:
         command += _system_path(Path(path))
-    for path in ETC:
+    for path in (*ETC, *map(str, Path("/etc").glob(JAVA))):
         command += ["--ro-bind-try", path, path]
     python = Path(sys.base_prefix).resolve()
     if not python.is_relative_to("/usr"):

@@ -190,14 +190,11 @@ class Uids:
         """Remove the job's files and see that nothing of it is left in the container."""
         os.chdir("/")
         deadline = time.monotonic() + CLEAN_S
+        # Its home too, which it may have removed or renamed.
         with self.acting(), contextlib.suppress(TimeoutError):
-            _empty(self.home, deadline)
             for place in WRITABLE:
                 for entry in os.scandir(place):
-                    if entry.path != self.home:
-                        _remove(entry, deadline)
-        with contextlib.suppress(OSError):  # it is not empty
-            os.rmdir(self.home)
+                    _remove(entry, deadline)
         left = [path for place in WRITABLE for path in os.listdir(place)]
         strangers = {p for p in os.listdir("/proc") if p.isdigit()} - {"1", str(own_pid())}
         return f"left behind: {left[:3]}, {len(strangers)} processes" if left or strangers else None

@@ -26,7 +26,8 @@ class Config:
     """Every setting of a run; the string under a field is its help text."""
 
     task: str = "code"
-    """What to learn: code or math (bundled); with --data gsm8k, math500, mbpp, humaneval, jsonl.
+    """What to learn: code or math (bundled); with --data gsm8k, math500, mbpp, humaneval,
+    apps, taco, livecodebench, codecontests, verl, jsonl.
     The bundled tasks bring settings for the tiny model; other models start from the defaults."""
     data: str | None = None
     """JSONL file with training rows, for tasks that bundle none."""

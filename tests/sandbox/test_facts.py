@@ -219,6 +219,30 @@ def test_a_small_output_limit_does_not_cut_our_own_report(box: Sandbox) -> None:
     assert outcome.compile_error is not None
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "shutil.rmtree(home, ignore_errors=True)",
+        "os.rename(home, home + '-moved')",
+        "os.rename(home, home + '-moved'); os.symlink('/etc', home)",
+        "os.chmod(home, 0)",
+    ],
+)
+def test_a_program_that_spoils_its_own_folder_is_reported_like_any(
+    jail: Sandbox, spoil: str
+) -> None:
+    program = f"""
+import contextlib, os, shutil
+home = os.getcwd()
+with contextlib.suppress(OSError):
+    {spoil}
+print("done")
+"""
+    outcome = jail.run(Job(program.encode()))
+    assert (outcome.infra_error, outcome.stdout) == (None, b"done\n")
+    assert jail.run(Job(b"print(1)")).stdout == b"1\n"
+
+
 def test_cpu_time_of_children_that_nobody_waits_for_counts(box: Sandbox) -> None:
     program = (
         b"import os, signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"

@@ -19,7 +19,20 @@ def put(path: Path, count: int, **extra: object) -> Path:
 
 
 def test_available_tasks_are_these() -> None:
-    assert available_tasks() == ["code", "gsm8k", "humaneval", "jsonl", "math", "math500", "mbpp"]
+    assert available_tasks() == [
+        "apps",
+        "code",
+        "codecontests",
+        "gsm8k",
+        "humaneval",
+        "jsonl",
+        "livecodebench",
+        "math",
+        "math500",
+        "mbpp",
+        "taco",
+        "verl",
+    ]
 
 
 @pytest.mark.parametrize("name", ["code", "math"])

@@ -13,6 +13,7 @@ from typing import Any
 
 from rewards.errors import ConfigurationError
 from rewards.verifiers.math.extract import boxed
+from trainer.tasks.public_code import read_apps, read_codecontests, read_livecodebench, read_verl
 from trainer.tasks.rows import Row, read_jsonl, require
 
 BOXED_INSTRUCTION = "Reason step by step, and put the final answer within \\boxed{}."
@@ -189,5 +190,19 @@ PUBLIC_LAYOUTS = {
     ),
     "humaneval": PublicLayout(
         read_humaneval, "data/HumanEval.jsonl.gz of github.com/openai/human-eval, unpacked"
+    ),
+    "apps": PublicLayout(
+        read_apps, "train.jsonl or test.jsonl of huggingface.co/datasets/codeparrot/apps"
+    ),
+    "taco": PublicLayout(read_apps, "the rows of huggingface.co/datasets/BAAI/TACO, as JSONL"),
+    "livecodebench": PublicLayout(
+        read_livecodebench,
+        "test.jsonl of huggingface.co/datasets/livecodebench/code_generation_lite",
+    ),
+    "codecontests": PublicLayout(
+        read_codecontests, "the rows of huggingface.co/datasets/deepmind/code_contests, as JSONL"
+    ),
+    "verl": PublicLayout(
+        read_verl, "rows that verl trains on, as JSONL (prompt, reward_model.ground_truth)"
     ),
 }

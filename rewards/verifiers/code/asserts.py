@@ -29,6 +29,8 @@ class CallTest:
     relation: Relation
     expected: Any
     source: str
+    expected_args: tuple[Any, ...] | None = None
+    """What the arguments must be after the call; `expected` then counts only if not None."""
 
 
 @dataclass(frozen=True)

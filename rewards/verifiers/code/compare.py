@@ -10,10 +10,15 @@ from typing import Any
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _SPACE = " \t\r\f\v"
+SPARE_BYTES = 1 << 16
+MOST_PAIRED = 64
+"""Sets of up to this size are compared member by member where they are not simply equal."""
 
 
 def same_output(got: bytes, wanted: str, tolerance: float | None) -> bool:
     """Compare text line by line, token by token; spacing at line ends and final lines are free."""
+    if len(got) > 4 * len(wanted) + SPARE_BYTES:  # a program chooses how long we would compare
+        return False
     try:
         text = got.decode("utf-8")
     except UnicodeDecodeError:
@@ -54,9 +59,9 @@ def _same_number(got: str, wanted: str, tolerance: float | None) -> bool:
 def same_value(got: Any, wanted: Any, tolerance: float | None) -> bool:
     """Compare plain data by type and value, as a JSON-typed expectation has it.
 
-    Integers are exact and never booleans; a float may be met by an integer of the same value; NaN
-    meets only NaN; a list may be met by a tuple, and a string key by the integer it spells, for
-    JSON cannot say which was meant.
+    Integers are exact and never booleans, in sets and as keys too; a float may be met by an integer
+    of the same value; NaN meets only NaN; a list may be met by a tuple, and a string key by the
+    integer it spells, for JSON cannot say which was meant.
     """
     if isinstance(wanted, float):
         return _is_number(got) and _same_float(got, wanted, tolerance)
@@ -69,7 +74,9 @@ def same_value(got: Any, wanted: Any, tolerance: float | None) -> bool:
         return isinstance(got, tuple) and _same_items(got, wanted, tolerance)
     if isinstance(wanted, dict):
         return isinstance(got, dict) and _same_dict(got, wanted, tolerance)
-    return type(got) is type(wanted) and bool(got == wanted)
+    if isinstance(wanted, set | frozenset):
+        return type(got) is type(wanted) and _same_members(got, wanted, tolerance)
+    return type(got) is type(wanted) and _identity(got) == _identity(wanted)
 
 
 def _is_number(value: Any) -> bool:
@@ -88,9 +95,37 @@ def _same_float(got: float, wanted: float, tolerance: float | None) -> bool:
 
 def _close(got: float, wanted: float, tolerance: float) -> bool:
     try:
-        return math.isfinite(got) and abs(got - wanted) <= tolerance * max(1.0, abs(wanted))
+        finite = math.isfinite(got) and math.isfinite(wanted)
+        return finite and abs(got - wanted) <= tolerance * max(1.0, abs(wanted))
     except OverflowError:  # an integer beyond all floats
         return False
+
+
+def _identity(value: Any) -> tuple[Any, ...]:
+    """Return what tells hashable values apart as their types do: 1, True and 1.0 are three."""
+    if isinstance(value, tuple):
+        return (tuple, *map(_identity, value))
+    if isinstance(value, frozenset):
+        return (frozenset, frozenset(map(_identity, value)))
+    if value != value:  # NaN equals nothing, itself included
+        return (type(value), "nan")
+    return (type(value), value)
+
+
+def _same_members(got: Any, wanted: Any, tolerance: float | None) -> bool:
+    if len(got) != len(wanted):
+        return False
+    if set(map(_identity, got)) == set(map(_identity, wanted)):
+        return True
+    if len(wanted) > MOST_PAIRED:
+        return False
+    left = list(got)
+    for item in wanted:
+        fitting = next((g for g in left if same_value(g, item, tolerance)), left)
+        if fitting is left:
+            return False
+        left.remove(fitting)
+    return True
 
 
 def _same_items(got: Any, wanted: Any, tolerance: float | None) -> bool:
@@ -103,8 +138,10 @@ def _same_dict(got: dict[Any, Any], wanted: dict[Any, Any], tolerance: float | N
     if all(isinstance(key, str) for key in wanted):
         spelled = {str(k) if type(k) is int else k: v for k, v in got.items()}
         got = spelled if len(spelled) == len(got) else got
-    return got.keys() == wanted.keys() and all(
-        same_value(got[key], item, tolerance) for key, item in wanted.items()
+    mine = {_identity(key): item for key, item in got.items()}
+    theirs = {_identity(key): item for key, item in wanted.items()}
+    return mine.keys() == theirs.keys() and all(
+        same_value(mine[key], item, tolerance) for key, item in theirs.items()
     )
 
 

@@ -65,7 +65,10 @@ def _main():
         target = _solution()
         for name in task["entry_point"].split("."):
             target = getattr(target() if isinstance(target, type) else target, name)
-        frame = {"value": target(*task["args"], **task["kwargs"])}
+        value, wanted = target(*task["args"], **task["kwargs"]), task["wanted"]
+        frame = {"value": value if "value" in wanted else None}
+        if "args" in wanted:
+            frame["args"] = task["args"]
         dumps(frame)
     except NotPlain as error:
         frame = {"not_plain": str(error)}
@@ -141,7 +144,9 @@ def _program(body: str) -> Driver:
 
 
 CALL = _program(_CALL)
-"""Calls the entry point with the task's arguments: {"value"} | {"error"} | {"not_plain"}."""
+"""Calls the entry point with the task's arguments: {"value", "args"} | {"error"} | {"not_plain"}.
+
+The task's "wanted" says which of the returned value and the arguments after the call to report."""
 ASSERT = _program(_ASSERT)
 """Runs test code in the solution's own process: {"passed": nonce} | {"error"}."""
 PYTEST = _program(_PYTEST)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import reprlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from rewards.verifiers.code import drivers
 from rewards.verifiers.code.asserts import CallTest, SharedTest
+from rewards.verifiers.code.builds import Build
 from rewards.verifiers.code.channel import (
     REASONS,
     RESULT_ROOM,
@@ -17,7 +17,10 @@ from rewards.verifiers.code.channel import (
     read_frame,
 )
 from rewards.verifiers.code.compare import same_output, same_relation, same_value
-from rewards.verifiers.code.spec import CodeSpec, StdinTest, count_pytest_items
+from rewards.verifiers.code.forms import StdinTest
+from rewards.verifiers.code.languages import LANGUAGES, absent
+from rewards.verifiers.code.result import Result, explain_exit, show
+from rewards.verifiers.code.spec import CodeSpec, count_pytest_items
 from rewards.verifiers.code.values import dumps
 from sandbox import Job, Outcome, Sandbox
 
@@ -26,47 +29,31 @@ STARVED_SHARE = 0.5
 that would have run for all of its wall time has at most a third of it in its CPU limit."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """One test: passed, wrong, exception, syntax, exit, not_plain, a limit, or infra_error."""
-
-    verdict: str
-    test: str
-    got: str = ""
-    wanted: str = ""
-    detail: str = ""
-    cpu_s: float = 0.0
-    shared: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data without empty fields, for a Score's evidence."""
-        texts = {k: _short(getattr(self, k)) for k in ("test", "got", "wanted", "detail")}
-        full = {"verdict": self.verdict, **texts, "cpu_s": round(self.cpu_s, 4)}
-        return {key: value for key, value in full.items() if value != ""}
-
-    def explain(self) -> str:
-        """Say in a few words what happened."""
-        if self.verdict == "wrong":
-            return f"wrong: {_short(self.test)} gave {_short(self.got)}, not {_short(self.wanted)}"
-        return f"{self.verdict}: {_short(self.detail or self.test)}"
-
-
 def run_tests(sandbox: Sandbox, program: str, spec: CodeSpec) -> list[Result]:
-    """Run every test, each in a fresh process; a program that does not compile runs once."""
+    """Run every test, each in a fresh process.
+
+    A program that does not compile runs once, and so does one that fails a test under `stop_early`.
+    When the machine fails, what is left is not run: the completion cannot be judged.
+    """
     source = program.encode("utf-8", "surrogatepass")
     runner = _Runner(sandbox, source, spec)
     if spec.kind == "pytest":
         return runner.pytest()
+    failed = runner.build()
     results: list[Result] = []
     for test in spec.compiled:
-        if results and results[0].verdict == "syntax":
-            results.append(results[0])
-        elif isinstance(test, StdinTest):
-            results.append(runner.stdin(test))
-        elif isinstance(test, CallTest):
-            results.append(runner.call(test))
-        else:
-            results.append(runner.shared(test))
+        name = show(test.input) if isinstance(test, StdinTest) else test.source
+        if failed is not None:
+            results.append(replace(failed, test=name, detail="" if results else failed.detail))
+            continue
+        results.append(runner.run(test, name))
+        verdict = results[-1].verdict
+        if verdict == "infra_error":
+            break
+        if verdict == "syntax":
+            failed = results[-1]
+        elif spec.stop_early and verdict != "passed":
+            failed = Result("skipped", name)
     return results
 
 
@@ -74,33 +61,79 @@ class _Runner:
     def __init__(self, sandbox: Sandbox, source: bytes, spec: CodeSpec) -> None:
         self.sandbox, self.source, self.spec = sandbox, source, spec
         self.limits = spec.sandbox_limits()
+        self.program = b""
+        language = LANGUAGES.get(spec.language)
+        self.to_build = Build(language, source) if language else None
 
-    def stdin(self, test: StdinTest) -> Result:
-        outcome = self._run(Job(self.source, stdin=test.input.encode(), limits=self.limits))
-        if failed := _failure(outcome, test.input):
+    def build(self) -> Result | None:
+        """Compile the program, where its language asks for it; return why that failed."""
+        if self.to_build is None:
+            return None
+        outcome = self._run(self.to_build.compile_job())
+        frame = read_frame(outcome, "built")
+        if failed := _failure(outcome, "", frame, "built"):
+            return replace(failed, detail=f"the compiler: {failed.detail}")
+        built = frame["built"] if isinstance(frame["built"], dict) else {}
+        if type(built.get("program")) is bytes:
+            self.program = built["program"]
+            return None
+        if "absent" in built:
+            return Result(
+                "infra_error", "", detail=absent(self.to_build.language, self.sandbox.name)
+            )
+        return Result("compile_error", "", detail=_text(built.get("failed"))).timed(outcome)
+
+    def run(self, test: StdinTest | CallTest | SharedTest, name: str) -> Result:
+        """Run one test."""
+        if isinstance(test, StdinTest):
+            return self.stdin(test, name)
+        return self.call(test) if isinstance(test, CallTest) else self.shared(test)
+
+    def stdin(self, test: StdinTest, name: str) -> Result:
+        stdin = test.input.encode()
+        job = Job(self.source, stdin=stdin, limits=self.limits)
+        if self.to_build is not None:
+            job = self.to_build.run_job(self.program, stdin, self.limits)
+        outcome = self._run(job)
+        if failed := _failure(outcome, name):
             return failed
         if self.spec.checker is not None:
             text = outcome.stdout.decode("utf-8", "replace")
             return self._check(test.input, text, test.output, outcome)
         passed = same_output(outcome.stdout, test.output, self.spec.float_tolerance)
         got = outcome.stdout.decode("utf-8", "backslashreplace")
-        return _compared(passed, _show(test.input), _show(got), _show(test.output), outcome)
+        return _compared(passed, name, show(got), show(test.output), outcome)
 
     def call(self, test: CallTest) -> Result:
-        task = {"entry_point": test.entry_point, "args": list(test.args), "kwargs": test.kwargs}
-        room = 4 * len(dumps(test.expected)) + RESULT_ROOM
+        after = test.expected_args
+        wanted = ["args"] if after is not None else []
+        if after is None or test.expected is not None:
+            wanted.append("value")
+        task = {
+            "entry_point": test.entry_point,
+            "args": list(test.args),
+            "kwargs": test.kwargs,
+            "wanted": wanted,
+        }
+        room = 4 * len(dumps([test.expected, after])) + RESULT_ROOM
         outcome, frame = self._drive(drivers.CALL, task, "value", room)
         if failed := _failure(outcome, test.source, frame, "value"):
             return failed
         value = frame["value"]
         if self.spec.checker is not None:
             return self._check(list(test.args), value, test.expected, outcome)
-        if self.spec.kind == "function":
-            passed = same_value(value, test.expected, self.spec.float_tolerance)
-        else:
+        if self.spec.kind != "function":
             passed = same_relation(value, test.relation, test.expected)
-        wanted = _show(test.expected) if test.relation in ("equals", "is") else test.relation
-        return _compared(passed, test.source, _show(value), wanted, outcome)
+            relation = show(test.expected) if test.relation in ("equals", "is") else test.relation
+            return _compared(passed, test.source, show(value), relation, outcome)
+        if "value" in wanted and not same_value(value, test.expected, self.spec.float_tolerance):
+            return _compared(False, test.source, show(value), show(test.expected), outcome)
+        if after is None:
+            return _compared(True, test.source, show(value), show(test.expected), outcome)
+        args = frame.get("args")
+        passed = same_value(args, list(after), self.spec.float_tolerance)
+        got, left = (f"arguments {show(a)}" for a in (args, list(after)))
+        return _compared(passed, test.source, got, left, outcome)
 
     def shared(self, test: SharedTest) -> Result:
         nonce = secrets.token_hex(16)
@@ -143,12 +176,12 @@ class _Runner:
             self.sandbox, self.spec.checker, given, output, expected
         )
         if lost:
-            return Result("infra_error", _show(given), detail=f"the checker: {lost}")
+            return Result("infra_error", show(given), detail=f"the checker: {lost}")
         if trouble:
-            detail = f"the output made the checker fail: {trouble}"
-            return Result("wrong", _show(given), _show(output), "", detail, outcome.cpu_s)
-        wanted = f"what the checker accepts (e.g. {_show(expected)})"
-        return _compared(accepted, _show(given), _show(output), wanted, outcome)
+            detail = f"what the checker accepts; it failed: {trouble}"
+            return Result("wrong", show(given), show(output), detail).timed(outcome)
+        wanted = f"what the checker accepts (e.g. {show(expected)})"
+        return _compared(accepted, show(given), show(output), wanted, outcome)
 
     def _drive(
         self, driver: drivers.Driver, task: dict[str, Any], answer: str, room: int = RESULT_ROOM
@@ -184,7 +217,7 @@ def _failure(
     verdict, detail = _diagnose(outcome, frame, answer)
     if verdict is None:
         return None
-    return Result(verdict, test, detail=detail, cpu_s=outcome.cpu_s, shared=shared)
+    return Result(verdict, test, detail=detail, shared=shared).timed(outcome)
 
 
 def _diagnose(
@@ -204,14 +237,10 @@ def _diagnose(
     if frame is not None and answer not in frame:
         for key, verdict in REASONS.items():
             if key in frame:
-                return verdict, frame[key]
-    if outcome.signal is not None:
-        return "exit", f"ended by signal {outcome.signal}"
-    if outcome.exit_code != 0:
-        last = outcome.stderr[-2000:].decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return "exception" if outcome.exit_code == 1 else "exit", (
-            last or f"exit status {outcome.exit_code}"
-        )
+                is_memory = key == "error" and frame[key].startswith("MemoryError")
+                return "memory" if is_memory else verdict, frame[key]
+    if outcome.signal is not None or outcome.exit_code != 0:
+        return explain_exit(outcome)
     if frame is not None and answer not in frame:
         return "exit", "the program ended before the test did"
     return None, ""
@@ -219,29 +248,8 @@ def _diagnose(
 
 def _compared(passed: bool, test: str, got: str, wanted: str, outcome: Outcome) -> Result:
     verdict = "passed" if passed else "wrong"
-    return Result(verdict, test, got, wanted, cpu_s=outcome.cpu_s)
-
-
-class _Repr(reprlib.Repr):
-    """A repr whose cost does not grow with the value: a model chooses how large that is."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxstring = self.maxother = 200
-        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 20
-
-    def repr_int(self, x: int, level: int) -> str:
-        """Show an integer, or its size where its decimal digits would take long to compute."""
-        bits = x.bit_length()
-        return repr(x) if bits < 1024 else f"<an integer of {bits} bits>"
-
-
-_show = _Repr().repr
+    return Result(verdict, test, got, wanted).timed(outcome)
 
 
 def _text(name: object) -> str:
-    return name if type(name) is str else _show(name)
-
-
-def _short(text: str, limit: int = 200) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    return name if type(name) is str else show(name)

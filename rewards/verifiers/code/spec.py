@@ -4,54 +4,34 @@ from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from rewards.errors import SpecError
 from rewards.machinery import machinery
 from rewards.spec import Spec
 from rewards.verifiers.code.asserts import CallTest, SharedTest, compile_asserts, parse_quietly
 from rewards.verifiers.code.channel import ask_checker
+from rewards.verifiers.code.forms import (
+    FunctionTest,
+    Grade,
+    Language,
+    LimitsSpec,
+    StageWeights,
+    StdinTest,
+    Style,
+    Withheld,
+    without_nulls,
+)
+from rewards.verifiers.code.languages import LANGUAGES, default_memory_mb
 from rewards.verifiers.code.values import decode
 from sandbox import Limits, SandboxError
 
-Style = Literal["stdin", "function", "pytest", "assert"]
-
-
-class LimitsSpec(BaseModel):
-    """Limits of each test; what is absent is the sandbox's default."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    cpu_s: float | None = Field(None, gt=0, le=3600)
-    wall_s: float | None = Field(None, gt=0, le=3600)
-    memory_mb: int = Field(512, ge=32, le=1 << 20)
-    output_kb: int = Field(10_240, ge=1, le=1 << 20)
-    processes: int = Field(64, ge=1, le=1 << 16)
-
-
-class StdinTest(BaseModel):
-    """A program gets `input` on stdin and must print `output`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    input: str
-    output: str
-
-
-class FunctionTest(BaseModel):
-    """The entry point is called with `args` and `kwargs` and must return `expected`.
-
-    Data that JSON lacks is written {"$tuple": [...]}, {"$set": [...]}, {"$float": "nan"},
-    {"$dict": [[key, value], ...]}, {"$bytes": base64} or {"$complex": [re, im]}.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    expected: Any
+Test = Annotated[
+    Annotated[StdinTest, Tag("stdin")] | Annotated[FunctionTest, Tag("function")],
+    Discriminator(lambda test: _form_of(test)),
+]
 
 
 class CodeSpec(Spec):
@@ -63,29 +43,44 @@ class CodeSpec(Spec):
     type: Literal["code"] = "code"
     style: Style | None = None
     """How tests are run; inferred from the tests when absent."""
-    tests: tuple[StdinTest | FunctionTest, ...] = ()
+    tests: tuple[Test, ...] = ()
     test_code: str | None = None
     entry_point: str | None = Field(None, pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")
     """The function to call; "Solution.method" makes an instance first."""
+    language: Language = "python"
+    """What the program is written in; other languages than Python take stdin tests only."""
     limits: LimitsSpec = LimitsSpec()
-    grade: Literal["fraction", "all"] = "fraction"
-    """Whether passing some tests earns some of the reward."""
+    """Limits of each test."""
+    num_tests: int | None = Field(None, ge=1)
+    """Number of pytest items, when parametrisation hides it from a reader."""
+    grade: Grade = "fraction"
+    """What passing some tests earns: their fraction, nothing, or the stages reached as well."""
+    stage_weights: StageWeights | None = None
+    """What each stage is worth under `grade: "stages"`."""
     float_tolerance: float | None = Field(None, gt=0)
     """Relative and absolute; floats are compared exactly when absent, integers always."""
     checker: str | None = None
     """Trusted Python text that defines check(input, output, expected) -> bool."""
-    num_tests: int | None = Field(None, ge=1)
-    """Number of pytest items, when parametrisation hides it from a reader."""
+    stop_early: bool = False
+    """Whether the first failure ends it: the tests after it are skipped and count as failed."""
+    withhold: tuple[Withheld, ...] = ()
+    """What evidence and reason must not show, when the model may come to see them."""
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_nulls_in_tests(cls, data: Any) -> Any:
-        # Columnar formats merge the keys of all tests and fill the gaps with nulls. `expected` may
-        # really be null, unless the test is a stdin test.
-        if isinstance(data, dict) and isinstance(data.get("tests"), list):
-            tests = [_without_nulls(t) if isinstance(t, dict) else t for t in data["tests"]]
-            return {**data, "tests": tests}
-        return data
+    def _drop_nulls(cls, data: Any) -> Any:
+        # Columnar formats merge the keys of all rows and fill the gaps with nulls.
+        if not isinstance(data, dict):
+            return data
+        filled = dict(data)
+        if isinstance(data.get("tests"), list):
+            filled["tests"] = [
+                without_nulls(t) if isinstance(t, dict) else t for t in data["tests"]
+            ]
+        for name in ("limits", "stage_weights"):
+            if isinstance(data.get(name), dict):
+                filled[name] = {k: v for k, v in data[name].items() if v is not None}
+        return filled
 
     @property
     def kind(self) -> Style:
@@ -110,6 +105,11 @@ class CodeSpec(Spec):
             raise SpecError(f"code spec: {error}") from None
 
     def _check(self) -> None:
+        self._check_language()
+        if self.stage_weights is not None and self.grade != "stages":
+            raise SpecError(
+                f"code spec: 'stage_weights' goes with grade 'stages', not {self.grade!r}"
+            )
         if self.kind in ("stdin", "function"):
             self._check_declared()
         elif self.test_code is None or self.tests:
@@ -123,11 +123,25 @@ class CodeSpec(Spec):
         self.sandbox_limits()
         _ = self.compiled
 
+    def _check_language(self) -> None:
+        if self.language != "python" and self.kind != "stdin":
+            raise SpecError(
+                f"code spec: language {self.language!r} takes stdin tests, not style {self.kind!r}:"
+                " give tests with 'input' and 'output'"
+            )
+        least_mb = LANGUAGES[self.language].least_mb if self.language in LANGUAGES else 0
+        if (self.limits.memory_mb or least_mb) < least_mb:
+            raise SpecError(
+                f"code spec: no {self.language} program starts under limits.memory_mb"
+                f" {self.limits.memory_mb}: give at least {least_mb}"
+            )
+
     def sandbox_limits(self) -> Limits:
         """Return the limits of one test."""
         given = self.limits
+        memory_mb = given.memory_mb or default_memory_mb(self.language)
         return Limits(
-            given.cpu_s, given.wall_s, given.memory_mb, given.output_kb, processes=given.processes
+            given.cpu_s, given.wall_s, memory_mb, given.output_kb, processes=given.processes
         )
 
     @cached_property
@@ -146,9 +160,10 @@ class CodeSpec(Spec):
             return test
         assert self.entry_point is not None
         args, kwargs, expected = decode(test.args), decode(test.kwargs), decode(test.expected)
+        after = None if test.expected_args is None else tuple(decode(test.expected_args))
         words = [repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()]
         source = f"{self.entry_point}({', '.join(words)})"
-        return CallTest(self.entry_point, tuple(args), kwargs, "equals", expected, source)
+        return CallTest(self.entry_point, tuple(args), kwargs, "equals", expected, source, after)
 
     def _check_declared(self) -> None:
         wanted = StdinTest if self.kind == "stdin" else FunctionTest
@@ -159,6 +174,11 @@ class CodeSpec(Spec):
                 raise SpecError(f"code spec: test {number} is not of style {self.kind!r}")
         if self.kind == "function" and not self.entry_point:
             raise SpecError("code spec: function tests need 'entry_point', the function to call")
+        if self.num_tests not in (None, len(self.tests)):
+            raise SpecError(
+                f"code spec: 'num_tests' is {self.num_tests}, but there are {len(self.tests)}"
+                " tests: leave it out, it is for pytest"
+            )
         seen: dict[str, Any] = {}
         for test in self.tests:
             given, expected = _sides(test)
@@ -177,6 +197,8 @@ class CodeSpec(Spec):
     def _check_checker(self) -> None:
         if self.kind not in ("stdin", "function"):
             raise SpecError("code spec: a 'checker' goes with stdin and function tests only")
+        if any(isinstance(t, FunctionTest) and t.expected_args is not None for t in self.tests):
+            raise SpecError("code spec: a 'checker' sees what is returned, not 'expected_args'")
         try:
             parsed = parse_quietly(self.checker or "")
         except (SyntaxError, ValueError) as error:
@@ -200,15 +222,17 @@ class CodeSpec(Spec):
             raise SpecError(f"code spec: expected output {expected!r:.80}, but the checker {why}")
 
 
-def _without_nulls(test: dict[str, Any]) -> dict[str, Any]:
-    keep = () if test.get("input") is not None else ("expected",)
-    return {k: v for k, v in test.items() if v is not None or k in keep}
+def _form_of(test: Any) -> str:
+    """Tell a test's form by its keys, so that errors speak of one form only."""
+    if isinstance(test, dict):
+        return "stdin" if "input" in test or "output" in test else "function"
+    return "stdin" if isinstance(test, StdinTest) else "function"
 
 
 def _sides(test: StdinTest | FunctionTest) -> tuple[str, Any]:
     if isinstance(test, StdinTest):
         return repr(test.input), test.output
-    return repr((test.args, test.kwargs)), decode(test.expected)
+    return repr((test.args, test.kwargs)), decode([test.expected, test.expected_args])
 
 
 def _checker_sides(test: StdinTest | FunctionTest) -> tuple[Any, Any]:
