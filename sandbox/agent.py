@@ -12,6 +12,7 @@ How a job is kept from the agent and from other jobs is isolation.py's.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib.util
 import os
@@ -54,6 +55,14 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         if keeper == 0:
             _keep(requests, replies, isolation)
         _, status = os.waitpid(keeper, 0)
+        _reap_strays()
+
+
+def _reap_strays() -> None:
+    """Reap what a keeper could not; on a kernel without subreapers it comes to the agent."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _warm_up(settings: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +127,8 @@ def _run_job(
     job: dict[str, Any], isolation: Isolation, requests: IO[bytes], send: Send
 ) -> dict[str, Any]:
     started = time.monotonic()
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    with contextlib.suppress(OSError):  # gVisor has none; the agent is the first process there
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
     home = isolation.furnish(int(job["limits"]["disk_mb"]))
     with isolation.acting():
         os.chdir(home)

@@ -81,6 +81,8 @@ class Engine:
         import docker.errors
 
         try:
+            parts = self.client.version().get("Components") or ()
+            self._counts_files = not any("podman" in part["Name"].lower() for part in parts)
             self.client.images.get(image)
         except docker.errors.ImageNotFound:
             self.client.close()
@@ -115,7 +117,9 @@ class Engine:
         disk_mb, output_mb = limits.disk_mb, limits.output_kb // 1024 + 1
         # What the keeper holds of a job's output, and what the job puts into files, is memory too.
         memory_mb = limits.memory_mb + 2 * disk_mb + 6 * output_mb + AGENT_MB
-        place = f"rw,exec,nosuid,nodev,size={disk_mb}m,nr_inodes=16384,mode=1777"
+        place = f"rw,exec,nosuid,nodev,size={disk_mb}m,mode=1777"
+        if self._counts_files:  # Podman refuses the option
+            place += ",nr_inodes=16384"
         return {
             "image": self.image,
             "command": ["python3", "-s", "-P", "-B", "-X", "utf8", "-c", LOADER],
@@ -161,14 +165,18 @@ class ContainerChannel(Channel):
 
         self._words = bytearray()
         self._mixed = bytearray()
+        self._container: Any = None
+        self._attached: Any = None
         try:
             self._container = engine.client.containers.create(**engine.settings(limits))
             ends = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
             self._attached = self._container.attach_socket(params=ends)
             self._container.start()
         except (docker.errors.DockerException, requests.RequestException, OSError) as error:
-            with contextlib.suppress(AttributeError):
+            if self._container:
                 _remove(self._container)
+            if self._attached:
+                _close(self._attached)
             raise SandboxError(f"the engine cannot start a container: {error}") from None
         super().__init__(getattr(self._attached, "_sock", self._attached))
         self._unsent += build_frame({"modules": _read_modules()})
@@ -200,10 +208,15 @@ class ContainerChannel(Channel):
 
     def close(self) -> None:
         """Let go of the connection."""
+        _close(self._attached)
+
+
+def _close(attached: Any) -> None:
+    """Close a stream of the SDK, with the answer that it came with and the socket below."""
+    parts: list[Any] = [getattr(attached, name, None) for name in ("_response", "_sock")]
+    for part in [*parts, attached]:
         with contextlib.suppress(AttributeError, ValueError, OSError):
-            self._attached._response.close()  # the SDK keeps the answer that it came with
-        super().close()
-        self._attached.close()
+            part.close()
 
 
 def _remove(container: Any) -> None:

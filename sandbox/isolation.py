@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -26,6 +27,8 @@ from sandbox.syscalls import (
 
 FIRST_UID, NUM_UIDS = 20_000, 40_000  # within the 65,536 ids of a user namespace
 WRITABLE = ("/tmp", "/dev/shm")
+CLEAN_S = 1.0
+"""A container with so many files left that removing them takes longer is given up."""
 
 
 class Isolation(Protocol):
@@ -186,10 +189,12 @@ class Uids:
     def clean(self) -> str | None:
         """Remove the job's files and see that nothing of it is left in the container."""
         os.chdir("/")
-        with self.acting():  # its home too, which it may have removed or renamed
+        deadline = time.monotonic() + CLEAN_S
+        # Its home too, which it may have removed or renamed.
+        with self.acting(), contextlib.suppress(TimeoutError):
             for place in WRITABLE:
                 for entry in os.scandir(place):
-                    _remove(entry)
+                    _remove(entry, deadline)
         left = [path for place in WRITABLE for path in os.listdir(place)]
         strangers = {p for p in os.listdir("/proc") if p.isdigit()} - {"1", str(own_pid())}
         return f"left behind: {left[:3]}, {len(strangers)} processes" if left or strangers else None
@@ -228,17 +233,19 @@ class Bare(Common):
         return None
 
 
-def _empty(folder: str) -> None:
+def _empty(folder: str, deadline: float) -> None:
     """Remove all within a folder, whatever modes it was given."""
     os.chmod(folder, 0o700)
     for entry in os.scandir(folder):
-        _remove(entry)
+        _remove(entry, deadline)
 
 
-def _remove(entry: os.DirEntry[str]) -> None:
-    with contextlib.suppress(OSError):  # what stays is found by the audit
+def _remove(entry: os.DirEntry[str], deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise TimeoutError
+    with contextlib.suppress(PermissionError):  # what stays is found by the audit
         if entry.is_dir(follow_symlinks=False):
-            _empty(entry.path)
+            _empty(entry.path, deadline)
             os.rmdir(entry.path)
         else:
             os.unlink(entry.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 import rewards
+import sandbox
 from rewards import Score, SpecError
-from rewards.verifiers.code.builds import Build
+from rewards.verifiers.code.builds import ENVIRONMENT, Build
 from rewards.verifiers.code.languages import LANGUAGES
+from sandbox import bubblewrap
 
 SUMS = {
     "c": """
@@ -102,6 +105,27 @@ def test_a_language_that_the_sandbox_lacks_is_no_verdict(language: str) -> None:
     judged = score(language, SUMS[language])
     assert judged.value is None
     assert f"has no {LANGUAGES[language].compile[0]}" in judged.reason
+
+
+ROOTS = {"rust": ("rustc", "--print", "sysroot"), "go": ("go", "env", "GOROOT")}
+
+
+@pytest.mark.parametrize("language", ROOTS)
+def test_a_toolchain_of_the_users_own_runs_where_the_sandbox_is_shown_it(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which(ROOTS[language][0]) is None:
+        pytest.skip(f"no {language} on this machine")
+    root = subprocess.check_output(ROOTS[language], text=True).strip()
+    path = f"{root}/bin:{ENVIRONMENT['PATH']}"
+    monkeypatch.setattr(bubblewrap, "SYSTEM", (*bubblewrap.SYSTEM, root))
+    monkeypatch.setitem(ENVIRONMENT, "PATH", path)
+    with sandbox.open_sandbox("bubblewrap", slots=1) as opened:
+        rewards.configure(sandbox=opened, cache=0)
+        right, wrong = score(language, SUMS[language]), score(language, "no program")
+    rewards.configure(sandbox="bubblewrap", cache=4096)
+    assert (right.value, right.reason) == (1.0, "2 of 2 tests passed")
+    assert wrong.evidence["code"] == "compile_error"
 
 
 @needs("c")
