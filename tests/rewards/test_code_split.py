@@ -830,3 +830,10 @@ def test_honest_modules_as_people_write_them_pass(row: dict[str, str]) -> None:
 def test_running_out_of_memory_is_a_verdict_of_its_own() -> None:
     score = judge("def f(): return 'x' * (1 << 40)", "assert len(f()) * 1 == 3")
     assert (score.value, score.evidence["code"]) == (0.0, "memory")
+
+
+def test_a_module_that_cannot_be_imported_says_why() -> None:
+    tests = "from solution import f, g\ndef test_a(): pass\ndef test_b(): pass"
+    score = judge("def f(): pass", tests)
+    assert (score.value, score.evidence["num_tests"]) == (0.0, 2)
+    assert "cannot import name 'g'" in score.reason

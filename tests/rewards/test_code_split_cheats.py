@@ -551,3 +551,77 @@ def test_a_failing_teardown_is_no_pass() -> None:
         """,
     )
     assert score.value == 0.0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "repo.save.assert_called_once_with = lambda *a, **k: None",
+        "repo.save.called = True; repo.save.call_count = 1",
+        "repo.save.mock_calls = repo.save.call_args = ((3,), {})",
+        "repo.configure_mock(**{'save.called': True})",
+        "repo.save = lambda x: None",
+        "repo.save = type('S', (), {'assert_called_once_with': lambda *a: None})()",
+        "repo.save = type('S', (str,), {'assert_called_once_with': lambda *a: None})()",
+        "vars(repo)['_number'] = 0",
+    ],
+)
+def test_a_mock_is_not_told_that_it_was_called(body: str) -> None:
+    assert_earns_nothing(
+        f"def f(repo):\n    {body}\n    return 3",
+        """
+        from unittest.mock import Mock
+        from solution import f
+        def test_called():
+            repo = Mock()
+            assert f(repo) == 3
+            repo.save.assert_called_once_with(3)
+        """,
+    )
+
+
+def test_a_fake_keeps_its_methods() -> None:
+    assert_earns_nothing(
+        "def f(fake): fake.check = lambda: True",
+        """
+        from solution import f
+        class Fake:
+            def check(self): return False
+        fake = Fake()
+        f(fake)
+        assert fake.check()
+        """,
+    )
+
+
+def test_a_double_does_not_lead_to_the_tests() -> None:
+    assert_earns_nothing(
+        """
+        def f(fake):
+            for path in "__class__.__init__.__globals__ get.__globals__ _secret __dict__".split():
+                value = fake
+                try:
+                    for name in path.split("."):
+                        value = getattr(value, name)
+                    if "8675309" in str(value):
+                        return 8675309
+                except Exception:
+                    continue
+        """,
+        """
+        from solution import f
+        SECRET = 8675309
+        class Fake:
+            def __init__(self): self._secret = SECRET
+            def get(self): return 1
+        def test_it(): assert f(Fake()) == SECRET
+        """,
+    )
+
+
+def test_classes_of_the_program_are_no_tests_whatever_their_name() -> None:
+    score = judge(
+        "class TestSuite:\n    def test_a(self): pass\n    def test_b(self): pass",
+        "from solution import TestSuite\ndef test_it(): assert TestSuite().x == 1",
+    )
+    assert (score.value, score.evidence["num_tests"]) == (0.0, 1)

@@ -161,5 +161,5 @@ class _Run:
             self.done[line["done"]] = line
         elif "load" in line or "collection" in line:
             self.rest = line
-        elif "end" in line and "verdict" in self.rest:
+        elif "end" in line and self.rest.get("verdict") == "gone":
             self.rest = {"verdict": "wrong", "detail": "the item reported nothing"}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import importlib
 import inspect
 import io
 import itertools
@@ -178,7 +177,7 @@ class Claims(Exchange):
             kind, args = RuntimeError, [f"the program raised {kind.__name__}: {text}"[:500]]
         error = _build(kind, tuple(args), str(text))
         for name, value in dict(attributes).items():
-            if str.isidentifier(name) and not name.startswith("__"):
+            if str.isidentifier(name) and not name.startswith("_"):
                 error.__dict__[name] = value
         if isinstance(cause, BaseException):
             error.__cause__ = cause
@@ -217,7 +216,8 @@ def _build(kind: type[BaseException], args: tuple[Any, ...], text: str) -> BaseE
 def _stdlib_error(module: str, name: str) -> type[Exception] | None:
     if not (isinstance(module, str) and module.partition(".")[0] in STDLIB_ERRORS.split()):
         return None
-    found = getattr(importlib.import_module(module), name, None)
+    # Not imported: tests that speak of it have done that, and some modules do things then.
+    found = getattr(sys.modules.get(module), name, None)
     return found if isinstance(found, type) and issubclass(found, Exception) else None
 
 

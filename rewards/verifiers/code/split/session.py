@@ -14,7 +14,13 @@ from typing import Any
 from rewards.verifiers.code.split.claims import Claims
 from rewards.verifiers.code.split.exchange import OPERATORS
 from rewards.verifiers.code.split.patches import Patches
-from rewards.verifiers.code.split.standins import CannotCross, ClassStandIn, ProgramGone, StandIn
+from rewards.verifiers.code.split.standins import (
+    PLAIN,
+    CannotCross,
+    ClassStandIn,
+    ProgramGone,
+    StandIn,
+)
 from rewards.verifiers.code.split.wire import Broken, Frame, Link, TooLarge
 from rewards.verifiers.code.values import Decoder, NotPlain
 
@@ -181,9 +187,19 @@ class Session(Claims):
         double = self._lent[number]
         if action in OPERATORS:
             return getattr(type(double), action)(double, *values)
-        if str(values[0]).startswith("_"):
-            raise AttributeError(values[0])
+        name = str(values[0])
+        if name.startswith("_") or _is_verdict(double, name, *values[1:]):
+            raise AttributeError(f"{name!r} of a test double is not for the program")
         return {"get": getattr, "set": setattr}[action](double, *values)
+
+
+def _is_verdict(double: Any, name: str, *new: Any) -> bool:
+    """Whether an attribute, or its new value, is how tests learn what was done to an object."""
+    kind = type(double)
+    if kind.__module__ == "unittest.mock":
+        told = name.startswith("assert") or hasattr(kind, name)
+        return told or any(type(value) not in PLAIN for value in new)
+    return bool(new) and callable(getattr(double, name, None))
 
 
 def _run(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
