@@ -814,6 +814,10 @@ def test_stopping_early_skips_the_items_after_a_failure() -> None:
         ("import pickle\nfrom solution import A\ndef test(): pickle.dumps(A())", "pickled"),
         ("import sys\nfrom solution import f\ndef test(): f(sys)", "module"),
         ("from solution import f\ndef test(): f([list(range(10))] * 999_999)", "too large"),
+        (
+            "from solution import f\ndef test():\n  x = 1\n  for _ in range(9999): x = (x,)\n  f(x)",
+            "deep",
+        ),
     ],
 )
 def test_what_cannot_cross_is_named(tests: str, named: str) -> None:
@@ -837,3 +841,17 @@ def test_a_module_that_cannot_be_imported_says_why() -> None:
     score = judge("def f(): pass", tests)
     assert (score.value, score.evidence["num_tests"]) == (0.0, 2)
     assert "cannot import name 'g'" in score.reason
+
+
+def test_threads_of_the_tests_wait_for_each_other() -> None:
+    assert_passes(
+        "def f(xs, g): xs.append(g(len(xs))); return xs",
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        from solution import f
+        def test_it():
+            with ThreadPoolExecutor(8) as pool:
+                got = list(pool.map(lambda n: f([n], lambda size: n + size), range(50)))
+            assert got == [[n, n + 1] for n in range(50)]
+        """,
+    )

@@ -2,9 +2,8 @@
 
 The model's code runs in the sandbox, one fresh process a test. Expected values stay on this side:
 a stdin test compares printed text, a function test compares the plain data that came back. Asserts
-of the form `f(literals) == literal` are function tests too. Other asserts and pytest modules still
-run in the model's own process, where code could reach them; their evidence says
-`"isolation": "shared"`.
+of the form `f(literals) == literal` are function tests too. Other asserts and pytest modules run in
+a process of their own and ask the one with the model's code (`split`).
 """
 
 from __future__ import annotations

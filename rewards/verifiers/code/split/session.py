@@ -24,7 +24,7 @@ from rewards.verifiers.code.split.standins import (
 from rewards.verifiers.code.split.wire import Broken, Frame, Link, TooLarge
 from rewards.verifiers.code.values import Decoder, NotPlain
 
-UNREADABLE = (KeyError, IndexError, ValueError, TypeError, ArithmeticError, AttributeError)
+UNREADABLE = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, RecursionError)
 
 
 class Session(Claims):
@@ -43,6 +43,7 @@ class Session(Claims):
         self._made: set[int] = set()
         self._makers: set[int] = set()
         self._patches: Patches | None = None
+        self._lock = threading.RLock()
 
     def load(self, named: list[str], patched: list[str]) -> StandIn | str:
         """Have the program load, and return its module, or why it does not compile.
@@ -99,16 +100,36 @@ class Session(Claims):
 
     def state(self, value: StandIn) -> Any:
         """Return what the program claims to be the attributes of an object."""
-        return Decoder().decode(json.loads(self.ask("state", value)))
+        claim = self.ask("state", value)
+        try:
+            return Decoder().decode(json.loads(claim))
+        except UNREADABLE as error:
+            raise self._lose(f"sent what describes no object: {error!r:.200}") from None
 
     def _ask(self, action: str, values: list[Any]) -> Any:
         __tracebackhide__ = True
+        with self._lock:
+            if self._patches is not None:
+                patches, self._patches = self._patches, None  # which ask in their turn
+                patches.carry_over(self.ask)
+                self._patches = patches
+            reply, value = self._converse(action, values)
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            raise pending
+        if "cannot" in reply:
+            raise self.cannot(str(reply["cannot"])[:500])
+        for warning in self._take_warnings():
+            warnings.warn(warning, stacklevel=4)
+        if "raise" in reply:
+            self.raised = value if isinstance(value, BaseException) else ValueError(value)
+            raise self.raised
+        return value
+
+    def _converse(self, action: str, values: list[Any]) -> tuple[Frame, Any]:
+        """Send a request; return its reply, and the value or exception in it."""
         if self.lost:
             raise ProgramGone(self.lost)
-        if self._patches is not None:
-            patches, self._patches = self._patches, None  # which ask in their turn
-            patches.carry_over(self.ask)
-            self._patches = patches
         try:
             data, lent = self.lend(values)
         except RecursionError:
@@ -117,32 +138,22 @@ class Session(Claims):
             reply = self.link.ask({"op": action, "args": data})
             self._note(reply)
             self.take_back(lent, reply.get("changed", ()))
-            value = self.decode(reply.get("raise", reply.get("value")))
+            return reply, self.decode(reply.get("raise", reply.get("value")))
         except TooLarge as error:
             raise self.cannot(str(error)) from None
         except Broken as error:
-            self.lost = f"the program's process: {error}"
-            raise ProgramGone(self.lost) from None
-        except (NotPlain, RecursionError, *UNREADABLE) as error:
-            self.lost = f"the program's process sent what describes no value: {error!r:.200}"
-            raise ProgramGone(self.lost) from None
+            raise self._lose(str(error)) from None
+        except (NotPlain, *UNREADABLE) as error:
+            raise self._lose(f"sent what describes no value: {error!r:.200}") from None
         except BaseException:
-            self.lost = "the tests were interrupted"  # amid an answer: it would be taken for a next
+            self._lose("was interrupted by the tests")  # its answer would be taken for a next
             raise
         finally:
             self.forget(lent)
-        if self._pending is not None:
-            pending, self._pending = self._pending, None
-            raise pending
-        if "cannot" in reply:
-            raise self.cannot(str(reply["cannot"])[:500])
-        if "raise" in reply:
-            self.raised = value if isinstance(value, BaseException) else ValueError(value)
-        for warning in self._take_warnings():
-            warnings.warn(warning, stacklevel=4)
-        if self.raised is not None and "raise" in reply:
-            raise self.raised
-        return value
+
+    def _lose(self, why: str) -> ProgramGone:
+        self.lost = f"the program's process {why}"
+        return ProgramGone(self.lost)
 
     def _take_warnings(self) -> list[Warning]:
         taken, self._warned = self._warned, []
@@ -170,7 +181,7 @@ class Session(Claims):
             elif action in ("read", "readline"):
                 reply = {"value": self.encode(getattr(sys.stdin, action)(int(values[0])))}
             else:
-                raise Broken("it asked for what there is not")
+                raise Broken("asked for what there is not")
         except CannotCross as error:
             reply = {"cannot": str(error)}
         except Exception as error:
@@ -208,8 +219,11 @@ def _run(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) 
         return value
     import asyncio  # slow to import, and few tests want it
 
-    results: list[Any] = []  # this thread may be within an event loop, which cannot run another
-    thread = threading.Thread(target=lambda: results.append(asyncio.run(value)))
-    thread.start()
-    thread.join()
-    return results[0]
+    # The tests may wait for the program within an event loop, where no other may run by the rules.
+    running, loop = asyncio._get_running_loop(), asyncio.new_event_loop()
+    asyncio._set_running_loop(None)
+    try:
+        return loop.run_until_complete(value)
+    finally:
+        loop.close()
+        asyncio._set_running_loop(running)

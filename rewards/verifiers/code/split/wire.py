@@ -59,7 +59,7 @@ class Link:
                 if "re" in frame:
                     if frame["re"] is not True and frame["re"] == number:
                         return frame
-                    raise Broken("it answered what nobody had asked")
+                    raise Broken("answered what nobody had asked")
                 self._answer(frame)
 
     def serve_until_end(self) -> None:
@@ -83,19 +83,19 @@ class Link:
             while data:
                 data = data[os.write(self._descriptor, data) :]
         except OSError as error:
-            raise Broken(f"it is gone ({error.strerror})") from None
+            raise Broken(f"is gone ({error.strerror})") from None
 
     def _receive(self) -> Frame:
         size = int.from_bytes(self._read(4), "big")
         body = self._read(size) if size <= MAX_BYTES else b""
         if excess := _excess(body) or (not body and f"{size} bytes"):
-            raise Broken(f"it sent too much at once ({excess})")
+            raise Broken(f"sent too much at once ({excess})")
         try:
             frame = json.loads(body)
         except (ValueError, RecursionError):
-            raise Broken("it sent what is no JSON") from None
+            raise Broken("sent what is no JSON") from None
         if not isinstance(frame, dict):
-            raise Broken("it sent what is no frame")
+            raise Broken("sent what is no frame")
         return frame
 
     def _read(self, size: int) -> bytes:
@@ -104,8 +104,8 @@ class Link:
             try:
                 piece = os.read(self._descriptor, min(size - len(data), 1 << 20))
             except OSError as error:
-                raise Broken(f"it is gone ({error.strerror})") from None
+                raise Broken(f"is gone ({error.strerror})") from None
             if not piece:
-                raise Broken("it is gone")
+                raise Broken("is gone")
             data += piece
         return bytes(data)
