@@ -815,7 +815,7 @@ def test_stopping_early_skips_the_items_after_a_failure() -> None:
         ("import sys\nfrom solution import f\ndef test(): f(sys)", "module"),
         ("from solution import f\ndef test(): f([list(range(10))] * 999_999)", "too large"),
         (
-            "from solution import f\ndef test():\n  x = 1\n  for _ in range(9999): x = (x,)\n  f(x)",
+            "from solution import f\ndef test():\n  x = 1\n  for _ in range(9999): x = x,\n  f(x)",
             "deep",
         ),
     ],
@@ -854,4 +854,11 @@ def test_threads_of_the_tests_wait_for_each_other() -> None:
                 got = list(pool.map(lambda n: f([n], lambda size: n + size), range(50)))
             assert got == [[n, n + 1] for n in range(50)]
         """,
+    )
+
+
+def test_an_object_of_the_program_may_have_the_name_of_a_module() -> None:
+    assert_passes(
+        "class Q:\n    def push(self, x): return x + 1\nqueue = Q()\ndef f(x): return x",
+        "assert queue.push(1) == 2\nassert math.floor(f(1.5)) == 1",
     )

@@ -40,21 +40,25 @@ def wanted_names(tree: ast.AST, entry_point: str | None = None) -> list[str]:
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     free = {n for n in used - bound_names(tree) if not hasattr(builtins, n)}
     entry = {entry_point.partition(".")[0]} if entry_point else set()
-    return sorted(free - set(trusted_modules(tree)) | (entry & used))
+    return sorted(free | (entry & used))
 
 
-def trusted_modules(tree: ast.AST) -> dict[str, str]:
-    """Return the free names that mean a module which the tests forgot to import.
+def trusted_modules(tree: ast.AST) -> dict[str, list[str]]:
+    """Return the free names that may mean a module which the tests forgot to import.
 
     The program may well have imported it; but then the tests would ask the program what is close,
-    or sorted, or random.
+    or sorted, or random. Each name comes with the module's and the attributes that it then has.
     """
-    bound = bound_names(tree)
     calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
     bare = {function.id for function in calls if isinstance(function, ast.Name)}
-    rooted = {_root(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-    known = {name: ALIASES.get(name, name) for name in rooted - bound - bare if name}
-    return {n: m for n, m in known.items() if n in ALIASES or m in sys.stdlib_module_names}
+    used: dict[str, list[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            name = node.value.id
+            module = ALIASES.get(name, name)
+            if name in ALIASES or module in sys.stdlib_module_names:
+                used.setdefault(name, [module]).append(node.attr)
+    return {n: parts for n, parts in used.items() if n not in bound_names(tree) | bare}
 
 
 def patched_modules(code: str) -> list[str]:
@@ -135,12 +139,6 @@ def _last_name(node: ast.expr) -> str | None:
 def _names(node: ast.expr) -> set[str]:
     found = (_last_name(n) for n in ast.walk(node) if isinstance(n, ast.expr))
     return {name for name in found if name}
-
-
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Attribute | ast.Call):
-        node = node.value if isinstance(node, ast.Attribute) else node.func
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def _imported_elsewhere(tree: ast.AST) -> set[str]:

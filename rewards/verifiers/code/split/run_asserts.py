@@ -30,9 +30,13 @@ def main() -> None:
 
 def _namespace(task: dict[str, Any], solution: Any) -> dict[str, Any]:
     space: dict[str, Any] = {"__name__": "__main__"}
-    for name, module in task["modules"].items():
-        space[name] = importlib.import_module(module)
+    for name, (module, *attributes) in task["modules"].items():
+        found = importlib.import_module(module)
+        if all(hasattr(found, attribute) for attribute in attributes):
+            space[name] = found
     for name in task["wanted"]:
+        if name in space:
+            continue
         try:
             space[name] = getattr(solution, name)
         except AttributeError:
