@@ -414,6 +414,8 @@ def test_modules_that_the_tests_forgot_to_import_are_not_the_programs() -> None:
     def f(x): return 0
     """
     assert_earns_nothing(fake, "assert math.isclose(f(1), 2)\nassert np.allclose(f(1), 2)")
+    items = "from solution import *\ndef test(): assert math.isclose(f(1), 2)"
+    assert_earns_nothing(fake, items)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ class Apart:
         task: dict[str, Any] = {
             "test": test_code,
             "named": class_names(tree),
-            "wanted": wanted_names(tree),
+            "wanted": sorted(set(wanted_names(tree)) - set(trusted_modules(tree))),
             "patched": patched_modules(test_code),
             "packages": self.sandbox.packages,
             "stop_early": stop_early,
