@@ -1,23 +1,25 @@
-"""Score the reference solutions of HumanEval and MBPP, and time the sandbox.
+"""Judge labelled cases and public references, and time the sandbox: every number of the README.
 
-    python -m bench.code
+    python -m bench.code [--cases CASES.jsonl ...] [--backends docker bubblewrap]
 
-For each data set: how many references score 1.0, how many of the same with the first returned value
-changed score below 1, how many are judged without sharing a process with their tests, and tests a
-second. Then milliseconds a job, against starting a Python process for each.
+For each back end: which labelled cases (cheats and honest programs; the bundled ones and the files
+given) are judged otherwise than labelled; for HumanEval and MBPP how many references score 1.0, how
+many of the same with the first returned value changed score below 1, how many are judged without
+sharing a process with their tests, and tests a second; then what `python -m bench.sandbox` prints.
 """
 
 from __future__ import annotations
 
-import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable
+from argparse import ArgumentParser
+from collections.abc import Sequence
 from pathlib import Path
 
 import rewards
 import sandbox
+from bench import cases_code
+from bench import sandbox as sandbox_bench
 from bench.machine import heading
 from bench.mutate import change_returns
 from trainer.tasks import Row
@@ -26,13 +28,24 @@ from trainer.tasks.public import read_humaneval, read_mbpp
 DATA = Path(__file__).parents[1] / "tests" / "data"
 
 
-def main() -> int:
-    print(heading("pydantic"))
-    rewards.configure(cache=0)
-    for name, read in (("HumanEval", read_humaneval), ("MBPP", read_mbpp)):
-        report(name, read(DATA / f"{name.lower()}.jsonl"))
-    time_jobs()
-    return 0
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cases", nargs="*", type=Path, default=[], help="more labelled cases")
+    parser.add_argument("--backends", nargs="+", default=["docker", "bubblewrap"])
+    args = parser.parse_args(argv)
+    print(heading("pydantic", "docker"))
+    wrong = 0
+    for backend in args.backends:
+        with sandbox.open_sandbox(backend) as box:
+            print(f"--- {backend}", flush=True)
+            rewards.configure(sandbox=box, cache=0)
+            for path in (DATA / "code_cases.jsonl", *args.cases):
+                print(f"{path.name}:", flush=True)
+                wrong += cases_code.report(cases_code.read_cases(path))
+            for name, read in (("HumanEval", read_humaneval), ("MBPP", read_mbpp)):
+                report(name, read(DATA / f"{name.lower()}.jsonl"))
+        sandbox_bench.main(["--backend", backend])
+    return int(wrong > 0)
 
 
 def report(name: str, rows: list[Row]) -> None:
@@ -49,7 +62,8 @@ def report(name: str, rows: list[Row]) -> None:
     print(
         f"{name}: {right} of {len(rows)} references score 1.0 ({apart} apart from their tests),"
         f" {below} of {len(broken)} changed ones below;"
-        f" {tests} tests, {tests / elapsed_s:.0f} a second"
+        f" {tests} tests, {tests / elapsed_s:.0f} a second",
+        flush=True,
     )
     for row, score in zip(rows, scores, strict=True):
         if score.value != 1.0:
@@ -57,30 +71,6 @@ def report(name: str, rows: list[Row]) -> None:
     for (row, _), score in zip(wrong, broken, strict=True):
         if score.value is None or score.value >= 1.0:
             print(f"  {row.id} changed: {score.value}: {score.reason}")
-
-
-def time_jobs(repeats: int = 100) -> None:
-    """Print the median time of an empty job, and of an empty Python process."""
-    with sandbox.open_sandbox(slots=1) as box:
-        job = sandbox.Job(b"pass")
-        warm_ms = median_ms(lambda: box.run(job), repeats)
-    command = [sys.executable, "-I", "-c", "pass"]
-    cold_ms = median_ms(lambda: subprocess.run(command, check=True), repeats // 2)
-    print(
-        f"an empty job: {warm_ms:.1f} ms in the {box.name} sandbox,"
-        f" {cold_ms:.1f} ms as a plain Python process ({cold_ms / warm_ms:.1f} times)"
-    )
-
-
-def median_ms(call: Callable[[], object], repeats: int) -> float:
-    """Return the median of several timings, after a warm-up."""
-    call()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        call()
-        times.append(1000 * (time.perf_counter() - started))
-    return statistics.median(times)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Nothing but the standard library, and it never imports anything that a job wrote. The process tree:
 
-    agent    waits for jobs and reads none: what it never holds, no later job can find in its memory
-    └─ keeper    reads the job, watches its limits, collects its output, reports, and is gone
+    agent    reads no job: what it never holds, no later job can find in its memory
+    └─ keeper    waits for a job, watches its limits, collects its output, reports, and is gone
        └─ job       the program: no capabilities, resource limits, a system call filter, four
                     descriptors (five in a pair), an empty home
 
@@ -16,7 +16,6 @@ import contextlib
 import gc
 import importlib.util
 import os
-import select
 import signal
 import socket
 import sys
@@ -50,8 +49,8 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     isolation.prepare(unpack(settings["seccomp"]))
     write_frame(replies, facts)
     status = 0
-    while status == 0 and _wait_readable(requests):
-        keeper = isolation.fork()
+    while status == 0:
+        keeper = isolation.fork()  # before its job is there, which then need not wait for it
         if keeper == 0:
             _keep(requests, replies, isolation)
         _, status = os.waitpid(keeper, 0)
@@ -72,6 +71,8 @@ def _warm_up(settings: dict[str, Any]) -> dict[str, Any]:
     for name in [n for n in sys.modules if n.partition(".")[0] == "sandbox"]:
         del sys.modules[name]  # a job may well have a module of that name
     ours = os.environ.pop("PYTHONPATH", None)
+    os.environ.clear()
+    os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", LANG="C.UTF-8")
     sys.path[:] = [entry for entry in sys.path if entry != ours]
     packages = settings["packages"] or _find_pytest()
     if packages and settings["trusted"]:
@@ -94,13 +95,6 @@ def _import_pytest() -> None:
         *(f"_pytest.{p}" for p in config.default_plugins),
     ):
         importlib.import_module(name)
-
-
-def _wait_readable(requests: IO[bytes]) -> bool:
-    poll = select.poll()
-    poll.register(requests, select.POLLIN)
-    ((_, events),) = poll.poll()
-    return bool(events & select.POLLIN)
 
 
 def _keep(requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> NoReturn:

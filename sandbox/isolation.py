@@ -20,6 +20,7 @@ from sandbox.meter import descendants, own_pid
 from sandbox.syscalls import (
     drop_capabilities,
     filter_system_calls,
+    forgo_privileges,
     fork_into_namespaces,
     mount_tmpfs,
     write_all,
@@ -78,6 +79,7 @@ class Common:
 
     def prepare(self, seccomp: bytes) -> None:
         """Keep the filter for each job: it would refuse what the keeper still has to do."""
+        forgo_privileges()
         self.seccomp = seccomp
 
     def acting(self) -> contextlib.AbstractContextManager[None]:
@@ -134,6 +136,7 @@ class Uids:
 
     def prepare(self, seccomp: bytes) -> None:
         """Install the filter here: all that comes inherits it, and need not compile it again."""
+        forgo_privileges()
         if seccomp:
             filter_system_calls(seccomp)
 
@@ -174,12 +177,12 @@ class Uids:
 
     def become(self) -> None:
         """Take the job's user id and drop all capabilities."""
-        drop_capabilities(self._change_user)
-
-    def _change_user(self) -> None:
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")  # if the container's memory ends, this process goes, not the agent
         os.setgroups([])
         os.setresgid(self.uid, self.uid, self.uid)
         os.setresuid(self.uid, self.uid, self.uid)
+        drop_capabilities()
 
     def kill_all(self) -> None:
         """Kill all others of this container but the agent: its first process is exempt."""

@@ -33,12 +33,9 @@ def become_job(job: dict[str, Any], isolation: Isolation, ends: dict[str, int]) 
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _set_descriptors(ends)
         _set_limits(job["limits"], isolation.counts_processes)
-        home = os.getcwd()
-        os.environ.clear()
-        os.environ.update(
-            PATH="/usr/local/bin:/usr/bin:/bin", HOME=home, LANG="C.UTF-8", TMPDIR=home
-        )
-        _drop_privileges(isolation)
+        os.environ["HOME"] = os.environ["TMPDIR"] = os.getcwd()
+        isolation.become()
+        prctl(PR_SET_DUMPABLE, 1)  # or /proc/self would be closed to the program
         write_all(CONTROL_FD, b'{"started": true}\n')  # from here on it is the program's doing
         code, complaint = _compile(unpack(job["program"]), unpack(job["compiled"]))
         write_all(CONTROL_FD, json.dumps({"compile_error": complaint}).encode() + b"\n")
@@ -80,13 +77,6 @@ def _set_limits(limits: dict[str, float], counts_processes: bool) -> None:
         if hard != resource.RLIM_INFINITY:
             pair = (min(pair[0], hard), min(pair[1], hard))
         resource.setrlimit(what, pair)
-
-
-def _drop_privileges(isolation: Isolation) -> None:
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")  # if the container's memory ends, this process goes, not the agent
-    isolation.become()
-    prctl(PR_SET_DUMPABLE, 1)  # or /proc/self would be closed to the program
 
 
 def _compile(source: bytes, compiled: bytes) -> tuple[Any, str | None]:

@@ -6,7 +6,6 @@ import ctypes
 import os
 import signal
 import struct
-from collections.abc import Callable
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
 MS_NOSUID_NODEV = 2 | 4
@@ -55,17 +54,17 @@ def prctl(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), f"prctl {option}")
 
 
-def drop_capabilities(change_user: Callable[[], object] = lambda: None) -> None:
-    """Give up all capabilities, and the chance to get any back; between the two, change the user.
-
-    Dropping the chance takes a capability, changing the user another, so the order is fixed.
-    """
+def forgo_privileges() -> None:
+    """See that neither this process nor any that it starts gets more privileges than it has."""
     for capability in range(64):
         LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails past the last one, harmlessly
-    change_user()
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def drop_capabilities() -> None:
+    """Give up all capabilities."""
     if LIBC.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
         raise OSError(ctypes.get_errno(), "capset")
-    prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def filter_system_calls(code: bytes) -> None:
