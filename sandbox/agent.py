@@ -15,9 +15,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib.util
+import marshal
 import os
 import signal
 import socket
+import struct
 import sys
 import time
 from typing import IO, Any, NoReturn
@@ -26,7 +28,7 @@ from sandbox.frames import read_frame, unpack, write_frame
 from sandbox.isolation import KINDS, Isolation
 from sandbox.program import become_job
 from sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
-from sandbox.watch import Send, Watch
+from sandbox.watch import Watch
 
 # What programs commonly import: loaded once here instead of once a job.
 WARM = (
@@ -88,16 +90,15 @@ def _find_pytest() -> str | None:
 
 def _import_pytest() -> None:
     config = importlib.import_module("_pytest.config")
-    for name in (
-        "pytest",
-        "asyncio",
-        "unittest.mock",
-        *(f"_pytest.{p}" for p in config.default_plugins),
-    ):
+    plugins = [f"_pytest.{name}" for name in config.default_plugins]
+    for name in ("pytest", "asyncio", "unittest.mock", *plugins):
         importlib.import_module(name)
 
 
 def _keep(requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> NoReturn:
+    with contextlib.suppress(OSError):  # gVisor has none; the agent is the first process there
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+    orders, ours, child = _fork_job(isolation)
     job = read_frame(requests)
     if job is None:
         os._exit(1)
@@ -105,8 +106,13 @@ def _keep(requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> NoRe
     def send(frame: dict[str, Any]) -> None:
         write_frame(replies, frame)
 
+    started = time.monotonic()
     try:
-        report = _run_job(job, isolation, requests, send)
+        _furnish(job, isolation, orders)
+        if not job["talks"]:
+            os.close(ours.pop("talk"))
+        watch = Watch(child, job["limits"], isolation, ours, requests, send)
+        report = watch.until_end(started)
         report["unclean"] = isolation.clean()
     except OSError as error:
         report = {"infra_error": f"{type(error).__name__}: {error}"}
@@ -117,42 +123,40 @@ def _keep(requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> NoRe
     os._exit(0)
 
 
-def _run_job(
-    job: dict[str, Any], isolation: Isolation, requests: IO[bytes], send: Send
-) -> dict[str, Any]:
-    started = time.monotonic()
-    with contextlib.suppress(OSError):  # gVisor has none; the agent is the first process there
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
+def _fork_job(isolation: Isolation) -> tuple[socket.socket, dict[str, int], int]:
+    """Fork the job's process; return where its orders go, our ends of its pipes, its number."""
+    with isolation.acting():  # for it may open them once more, as /dev/stdout
+        pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
+    orders, their_orders = socket.socketpair()
+    talk, their_talk = socket.socketpair()
+    talk.setblocking(False)
+    theirs = {name: ends[1] for name, ends in pipes.items()}
+    theirs |= {"talk": their_talk.detach(), "orders": their_orders.detach()}
+    child = os.fork()
+    if child == 0:
+        become_job(isolation, theirs)
+    for descriptor in theirs.values():
+        os.close(descriptor)
+    ours = {name: ends[0] for name, ends in pipes.items()}
+    return orders, {**ours, "talk": talk.detach()}, child
+
+
+def _furnish(job: dict[str, Any], isolation: Isolation, orders: socket.socket) -> None:
+    """Make the job's home, put its files there, and tell its process what to do."""
     home = isolation.furnish(int(job["limits"]["disk_mb"]))
     with isolation.acting():
         os.chdir(home)
         for name, content in {**job["files"], "main.py": job["program"]}.items():
             with open(name, "xb") as file:
                 file.write(unpack(content))
-        ours, theirs = _open_ends(
-            job, isolation
-        )  # which the job may open once more, as /dev/stdout
-    child = os.fork()
-    if child == 0:
-        become_job(job, isolation, theirs)
-    for descriptor in theirs.values():
-        os.close(descriptor)
-    return Watch(child, job["limits"], isolation, ours, requests, send).until_end(started)
-
-
-def _open_ends(job: dict[str, Any], isolation: Isolation) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the keeper's and the job's ends of all that they share."""
-    pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
-    ours = {name: ends[0] for name, ends in pipes.items()}
-    theirs = {
-        "stdin": isolation.open_stdin(unpack(job["stdin"])),
-        **{name: ends[1] for name, ends in pipes.items()},
-    }
-    if job["talks"]:
-        left, right = socket.socketpair()
-        left.setblocking(False)
-        ours["talk"], theirs["talk"] = left.detach(), right.detach()
-    return ours, theirs
+        stdin = isolation.open_stdin(unpack(job["stdin"]))
+    data = marshal.dumps(
+        (home, job["limits"], job["talks"], unpack(job["program"]), unpack(job["compiled"]))
+    )
+    socket.send_fds(orders, [struct.pack("!I", len(data))], [stdin])
+    orders.sendall(data)
+    orders.close()
+    os.close(stdin)
 
 
 def main() -> None:

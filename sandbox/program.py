@@ -13,49 +13,77 @@ import os
 import resource
 import signal
 import site
+import socket
 import sys
 import threading
 import traceback
 import types
 from typing import Any, NoReturn
 
-from sandbox.frames import unpack
 from sandbox.isolation import Isolation
 from sandbox.syscalls import PR_SET_DUMPABLE, prctl, write_all
 
-RESULT_FD, TALK_FD, CONTROL_FD = 3, 4, 200
+STREAMS = ("stdout", "stderr", "result", "talk")
+"""What a job has at descriptors 1 to 4; at 0 it has stdin."""
+TALK_FD, CONTROL_FD, ORDERS_FD = 4, 200, 201
 
 
-def become_job(job: dict[str, Any], isolation: Isolation, ends: dict[str, int]) -> NoReturn:
-    """Take the job's descriptors, limits and privileges, then run the program."""
+def become_job(isolation: Isolation, ends: dict[str, int]) -> NoReturn:
+    """Give up privileges, wait for orders, take their limits, and run the program."""
+    code = _get_ready(isolation, ends)
+    if code is None:
+        os._exit(1)
+    del isolation, ends  # a program may look at the frames below its own
+    _run_program(code)
+
+
+def _get_ready(isolation: Isolation, ends: dict[str, int]) -> Any:
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _set_descriptors(ends)
-        _set_limits(job["limits"], isolation.counts_processes)
-        os.environ["HOME"] = os.environ["TMPDIR"] = os.getcwd()
         isolation.become()
         prctl(PR_SET_DUMPABLE, 1)  # or /proc/self would be closed to the program
+        home, limits, talks, program, compiled = _await_orders()
+        if not talks:
+            os.close(TALK_FD)
+        os.chdir(home)
+        os.environ["HOME"] = os.environ["TMPDIR"] = home
+        _set_limits(limits, isolation.counts_processes)
         write_all(CONTROL_FD, b'{"started": true}\n')  # from here on it is the program's doing
-        code, complaint = _compile(unpack(job["program"]), unpack(job["compiled"]))
+        code, complaint = _compile(program, compiled)
         write_all(CONTROL_FD, json.dumps({"compile_error": complaint}).encode() + b"\n")
         os.close(CONTROL_FD)
+        return code
     except BaseException as error:
         write_all(CONTROL_FD, json.dumps({"infra_error": repr(error)}).encode() + b"\n")
         os._exit(1)
-    if code is None:
-        os._exit(1)
-    _run_program(code)
 
 
 def _set_descriptors(ends: dict[str, int]) -> None:
-    """Put stdin, stdout, stderr, result and (in a pair) talk at 0 to 4, and close all others."""
-    os.dup2(ends["control"], CONTROL_FD)
-    names = [n for n in ("stdin", "stdout", "stderr", "result", "talk") if n in ends]
-    for target, source in enumerate([os.dup2(ends[n], 210 + i) for i, n in enumerate(names)]):
-        os.dup2(source, target)
-    os.closerange(len(names), CONTROL_FD)
-    os.closerange(CONTROL_FD + 1, 4096)
+    """Put each descriptor in its place, and close all others."""
+    places = {"control": CONTROL_FD, "orders": ORDERS_FD}
+    places |= {name: place for place, name in enumerate(STREAMS, 1)}
+    moved = {name: os.dup2(end, 210 + i) for i, (name, end) in enumerate(ends.items())}
+    for name, descriptor in moved.items():
+        os.dup2(descriptor, places[name])
+    os.closerange(TALK_FD + 1, CONTROL_FD)
+    os.closerange(ORDERS_FD + 1, 4096)
+
+
+def _await_orders() -> tuple[str, dict[str, float], bool, bytes, bytes]:
+    """Wait for what the keeper sends: stdin's descriptor, and what to do; or end with it."""
+    with socket.socket(fileno=ORDERS_FD) as orders:
+        head, descriptors, _, _ = socket.recv_fds(orders, 4, 1)
+        if not head:
+            os._exit(0)
+        os.dup2(descriptors[0], 0)
+        os.close(descriptors[0])
+        data = bytearray()
+        while piece := orders.recv(1 << 20):
+            data += piece
+    told: tuple[str, dict[str, float], bool, bytes, bytes] = marshal.loads(data)
+    return told
 
 
 def _set_limits(limits: dict[str, float], counts_processes: bool) -> None:

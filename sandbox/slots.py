@@ -138,10 +138,11 @@ class Slot:
     def begin(self, job: Job, *, talks: bool) -> None:
         """Send a job."""
         self.jobs += 1
+        is_compiled = bool(job.compiled) and self._reads_compiled
         self.channel.post(
             {
-                "program": pack(job.program),
-                "compiled": pack(job.compiled) if self._reads_compiled else "",
+                "program": "" if is_compiled else pack(job.program),
+                "compiled": pack(job.compiled) if is_compiled else "",
                 "stdin": pack(job.stdin),
                 "files": {name: pack(content) for name, content in job.files.items()},
                 "limits": asdict(job.limits),
