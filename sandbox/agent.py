@@ -22,6 +22,7 @@ import socket
 import struct
 import sys
 import time
+import types
 from typing import IO, Any, NoReturn
 
 from sandbox.frames import read_frame, unpack, write_frame
@@ -30,6 +31,8 @@ from sandbox.program import become_job
 from sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
 from sandbox.watch import Watch
 
+LEARN = 3
+"""The exit status of a keeper that read no job, but that modules for the agent come next."""
 # What programs commonly import: loaded once here instead of once a job.
 WARM = (
     "abc ast bisect cmath collections contextlib copy dataclasses datetime decimal enum"
@@ -45,18 +48,27 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         return
     facts = _warm_up(settings)
     isolation = KINDS[settings["isolation"]]()
-    gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a job may send it to its keeper
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
     isolation.prepare(unpack(settings["seccomp"]))
     write_frame(replies, facts)
     status = 0
-    while status == 0:
+    while status in (0, LEARN):
+        gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
         keeper = isolation.fork()  # before its job is there, which then need not wait for it
         if keeper == 0:
             _keep(requests, replies, isolation)
-        _, status = os.waitpid(keeper, 0)
+        status = os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1])
         _reap_strays()
+        if status == LEARN:
+            _learn(read_frame(requests) or {})
+
+
+def _learn(lesson: dict[str, Any]) -> None:
+    """Import trusted modules for all jobs to come."""
+    for name, source in lesson["modules"]:
+        module = sys.modules[name] = types.ModuleType(name)
+        exec(compile(source, f"{name}.py", "exec", dont_inherit=True), module.__dict__)
 
 
 def _reap_strays() -> None:
@@ -80,7 +92,7 @@ def _warm_up(settings: dict[str, Any]) -> dict[str, Any]:
     if packages and settings["trusted"]:
         sys.path.append(packages)
         _import_pytest()
-    return {"packages": packages, "magic": importlib.util.MAGIC_NUMBER.hex()}
+    return {"packages": packages}
 
 
 def _find_pytest() -> str | None:
@@ -100,8 +112,8 @@ def _keep(requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> NoRe
         prctl(PR_SET_CHILD_SUBREAPER, 1)
     orders, ours, child = _fork_job(isolation)
     job = read_frame(requests)
-    if job is None:
-        os._exit(1)
+    if job is None or job.get("learn"):
+        os._exit(LEARN if job else 1)
 
     def send(frame: dict[str, Any]) -> None:
         write_frame(replies, frame)
@@ -150,9 +162,7 @@ def _furnish(job: dict[str, Any], isolation: Isolation, orders: socket.socket) -
             with open(name, "xb") as file:
                 file.write(unpack(content))
         stdin = isolation.open_stdin(unpack(job["stdin"]))
-    data = marshal.dumps(
-        (home, job["limits"], job["talks"], unpack(job["program"]), unpack(job["compiled"]))
-    )
+    data = marshal.dumps((home, job["limits"], job["talks"], unpack(job["program"])))
     socket.send_fds(orders, [struct.pack("!I", len(data))], [stdin])
     orders.sendall(data)
     orders.close()

@@ -44,14 +44,14 @@ def _get_ready(isolation: Isolation, ends: dict[str, int]) -> Any:
         _set_descriptors(ends)
         isolation.become()
         prctl(PR_SET_DUMPABLE, 1)  # or /proc/self would be closed to the program
-        home, limits, talks, program, compiled = _await_orders()
+        home, limits, talks, program = _await_orders()
         if not talks:
             os.close(TALK_FD)
         os.chdir(home)
         os.environ["HOME"] = os.environ["TMPDIR"] = home
         _set_limits(limits, isolation.counts_processes)
         write_all(CONTROL_FD, b'{"started": true}\n')  # from here on it is the program's doing
-        code, complaint = _compile(program, compiled)
+        code, complaint = _compile(program)
         write_all(CONTROL_FD, json.dumps({"compile_error": complaint}).encode() + b"\n")
         os.close(CONTROL_FD)
         return code
@@ -71,7 +71,7 @@ def _set_descriptors(ends: dict[str, int]) -> None:
     os.closerange(ORDERS_FD + 1, 4096)
 
 
-def _await_orders() -> tuple[str, dict[str, float], bool, bytes, bytes]:
+def _await_orders() -> tuple[str, dict[str, float], bool, bytes]:
     """Wait for what the keeper sends: stdin's descriptor, and what to do; or end with it."""
     with socket.socket(fileno=ORDERS_FD) as orders:
         head, descriptors, _, _ = socket.recv_fds(orders, 4, 1)
@@ -82,7 +82,7 @@ def _await_orders() -> tuple[str, dict[str, float], bool, bytes, bytes]:
         data = bytearray()
         while piece := orders.recv(1 << 20):
             data += piece
-    told: tuple[str, dict[str, float], bool, bytes, bytes] = marshal.loads(data)
+    told: tuple[str, dict[str, float], bool, bytes] = marshal.loads(data)
     return told
 
 
@@ -107,9 +107,7 @@ def _set_limits(limits: dict[str, float], counts_processes: bool) -> None:
         resource.setrlimit(what, pair)
 
 
-def _compile(source: bytes, compiled: bytes) -> tuple[Any, str | None]:
-    if compiled:
-        return marshal.loads(compiled), None
+def _compile(source: bytes) -> tuple[Any, str | None]:
     try:
         path = os.path.join(os.getcwd(), "main.py")
         return compile(source, path, "exec", dont_inherit=True), None

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
-from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Any, Self
 
@@ -122,7 +121,7 @@ class Slot:
             raise SandboxError(f"the agent did not start: {said or repr(error)}") from None
         self.packages: str | None = facts["packages"]
         """Where a job finds pytest, if it is there."""
-        self._reads_compiled = facts["magic"] == MAGIC_NUMBER.hex()
+        self._taught: set[str] = set()
 
     @property
     def worn(self) -> bool:
@@ -138,11 +137,13 @@ class Slot:
     def begin(self, job: Job, *, talks: bool) -> None:
         """Send a job."""
         self.jobs += 1
-        is_compiled = bool(job.compiled) and self._reads_compiled
+        if new := [(name, job.modules[name]) for name in job.modules if name not in self._taught]:
+            self.channel.post({"learn": True})
+            self.channel.post({"modules": new})
+            self._taught |= dict(new).keys()
         self.channel.post(
             {
-                "program": "" if is_compiled else pack(job.program),
-                "compiled": pack(job.compiled) if is_compiled else "",
+                "program": pack(job.program),
                 "stdin": pack(job.stdin),
                 "files": {name: pack(content) for name, content in job.files.items()},
                 "limits": asdict(job.limits),

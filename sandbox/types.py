@@ -65,11 +65,12 @@ class Job:
 
     program: bytes
     """Source text, run as `__main__` from the file main.py."""
-    compiled: bytes = b""
-    """Its code object in `marshal` form: a trusted program need not be compiled each time."""
     stdin: bytes = b""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Plain file name -> content, written beside main.py before it starts."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Trusted modules that the program imports: name -> source, each after those it imports. An
+    agent keeps them imported, so that later jobs have them for nothing; a name means one source."""
     limits: Limits = field(default_factory=Limits)
 
 

@@ -276,3 +276,11 @@ def test_closing_ends_the_jobs_that_run(box: Sandbox) -> None:
     assert outcome.infra_error is not None
     assert time.monotonic() - started < 10
     assert own.run(Job(b"pass")).infra_error is not None
+
+
+def test_modules_of_a_job_are_imported_and_stay_so(box: Sandbox) -> None:
+    given = {"lesson_one": "number = 6", "lesson_two": "from lesson_one import number as n\nm = 7"}
+    job = Job(b"import lesson_two as two\nprint(two.n * two.m)", modules=given)
+    for _ in range(3):
+        assert box.run(job).stdout == b"42\n"
+    assert box.run(Job(b"print(1)")).ok

@@ -20,7 +20,7 @@ from rewards.verifiers.code.split.naming import (
     trusted_modules,
     wanted_names,
 )
-from sandbox import Job, Limits, Outcome, Sandbox
+from sandbox import Limits, Outcome, Sandbox
 
 Lines = list[dict[str, Any]]
 Diagnose = Callable[[Outcome], tuple[str | None, str]]
@@ -97,10 +97,9 @@ class Apart:
 
     def _run(self, driver: drivers.Driver, task: dict[str, Any]) -> tuple[Lines, Outcome, Outcome]:
         """Run tests and program; once more if the program waited for a core all the time."""
-        files = {"task.json": json.dumps(task).encode()}
-        tests = Job(driver.source, driver.compiled, files=files, limits=self.tests_limits)
-        source, compiled = drivers.PROGRAM
-        program = Job(source, compiled, files={"solution.py": self.source}, limits=self.limits)
+        task_file = {"task.json": json.dumps(task).encode()}
+        tests = driver.make_job(task_file, self.tests_limits)
+        program = drivers.PROGRAM.make_job({"solution.py": self.source}, self.limits)
         ours, theirs = self.sandbox.run_pair(tests, program)
         if theirs.limit == "wall" and self.diagnose(theirs)[0] == "infra_error":
             ours, theirs = self.sandbox.run_pair(tests, program)

@@ -6,12 +6,11 @@ Both jobs start as a few trusted lines of Python, which the sandbox's warm inter
 from __future__ import annotations
 
 import json
-import marshal
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from rewards.verifiers.code.drivers import Driver
+from rewards.verifiers.code.drivers import Driver, make_driver
 from rewards.verifiers.code.languages import Language
 from sandbox import Job, Limits
 
@@ -134,8 +133,6 @@ def pack(made):
         if mains:
             jar.writestr("META-INF/MANIFEST.MF", f"Main-Class: {mains[0]}\\n")
     return bool(mains)
-
-main()
 """
 
 _EXECUTE = """
@@ -150,17 +147,11 @@ def work(task, command):
         os.chmod(command[0], 0o700)
         command[0] = os.path.abspath(command[0])
     os.execvp(command[0], command)
-
-main()
 """
 
 
-def _driver(text: str) -> Driver:
-    source = (_COMMON + text).encode()
-    return Driver(source, marshal.dumps(compile(source, "driver.py", "exec", dont_inherit=True)))
-
-
-COMPILE, EXECUTE = _driver(_COMPILE), _driver(_EXECUTE)
+COMPILE = make_driver({f"{__package__}.compile": _COMMON + _COMPILE})
+EXECUTE = make_driver({f"{__package__}.execute": _COMMON + _EXECUTE})
 
 
 def _job(
@@ -171,4 +162,4 @@ def _job(
     stdin: bytes = b"",
 ) -> Job:
     files = {**files, "task.json": json.dumps({**task, "environment": ENVIRONMENT}).encode()}
-    return Job(driver.source, driver.compiled, stdin, files, limits)
+    return driver.make_job(files, limits, stdin)

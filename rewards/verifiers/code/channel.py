@@ -21,7 +21,7 @@ def make_job(
     files = {"task.json": dumps(task).encode()}
     if solution is not None:
         files["solution.py"] = solution
-    return Job(driver.source, driver.compiled, files=files, limits=limits)
+    return driver.make_job(files, limits)
 
 
 def read_frame(outcome: Outcome, answer: str) -> dict[str, Any]:

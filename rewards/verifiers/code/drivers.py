@@ -1,18 +1,19 @@
 """The programs that run inside the sandbox around a model's code.
 
-Each is the text of `values.py` plus a few lines. It reads its task from a file, removes the file,
-and writes one line of JSON to descriptor 3. Such a line is a claim of the process that also ran the
+Each is a module, which agents keep imported. It reads its task from a file, removes the file, and
+writes one line of JSON to descriptor 3. Such a line is a claim of the process that also ran the
 model's code; the verifier compares it with what only the verifier knows.
 """
 
 from __future__ import annotations
 
-import marshal
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import NamedTuple
 
-_VALUES = files(__package__).joinpath("values.py").read_text("utf-8")
+from sandbox import Job, Limits
 
+_IMPORT = f"from {__package__}.values import NotPlain, dumps, loads\n"
 _COMMON = """
 import os as _os, sys as _sys, types as _types
 
@@ -59,7 +60,7 @@ def _finish(frame):
 """
 
 _CALL = """
-def _main():
+def main():
     task = _task()
     try:
         target = _solution()
@@ -75,12 +76,10 @@ def _main():
     except BaseException as error:
         frame = {"error": _said(error)}
     _finish(frame)
-
-_main()
 """
 
 _ASSERT = """
-def _main():
+def main():
     task = _task()
     nonce, test = task["nonce"], compile(task["test"], "<test>", "exec")
     try:
@@ -91,12 +90,10 @@ def _main():
     except BaseException as error:
         frame = {"error": _said(error)}
     _finish(frame)
-
-_main()
 """
 
 _PYTEST = """
-def _main():
+def main():
     task = _task()
     _sys.path.append(task["packages"])
     import pytest
@@ -112,12 +109,10 @@ def _main():
                "-p", "no:cacheprovider", "--import-mode=importlib", "test_solution.py"]
     pytest.main(options, plugins=[Recorder()])
     _finish({"results": results, "passed": nonce})
-
-_main()
 """
 
 _CHECK = """
-def _main():
+def main():
     task = _task()
     space = {"__name__": "checker"}
     try:
@@ -126,64 +121,56 @@ def _main():
     except BaseException as error:
         frame = {"error": _said(error)}
     _finish(frame)
-
-_main()
 """
 
 
 class Driver(NamedTuple):
-    """A program for the sandbox, compiled once here instead of once a test."""
+    """A program for the sandbox, and the modules that agents keep imported for it."""
 
-    source: bytes
-    compiled: bytes
+    program: bytes
+    modules: Mapping[str, str]
+
+    def make_job(self, files: Mapping[str, bytes], limits: Limits, stdin: bytes = b"") -> Job:
+        """Build the job that runs it beside these files."""
+        return Job(self.program, stdin, files, self.modules, limits)
 
 
-def _program(body: str) -> Driver:
-    source = (_VALUES + _COMMON + body).encode()
-    return Driver(source, marshal.dumps(compile(source, "driver.py", "exec", dont_inherit=True)))
+def make_driver(modules: dict[str, str]) -> Driver:
+    """Make a program that runs the `main` of the last of these modules."""
+    last = list(modules)[-1]
+    return Driver(f"import sys\nsys.modules[{last!r}].main()".encode(), modules)
 
 
-def _bundle(*names: str) -> Driver:
-    """Make a program of modules of this package, which runs the `main` of the last."""
+def _program(name: str, body: str) -> Driver:
+    return make_driver({**_read("values"), f"{__package__}.{name}": _IMPORT + _COMMON + body})
+
+
+def _read(*names: str) -> dict[str, str]:
     package = files(__package__)
-    modules = {
+    return {
         f"{__package__}.{name.replace('/', '.')}": package.joinpath(f"{name}.py").read_text("utf-8")
         for name in names
     }
-    codes = {
-        name: marshal.dumps(compile(text, f"{name}.py", "exec", dont_inherit=True, optimize=2))
-        for name, text in modules.items()
-    }
-    compiled = compile(_BUNDLE.format(codes, "marshal.loads(part)"), "driver.py", "exec")
-    source = _BUNDLE.format(modules, "compile(part, name, 'exec')")
-    return Driver(source.encode(), marshal.dumps(compiled))
 
 
-_BUNDLE = """
-import marshal, sys, types
-for name, part in {}.items():
-    module = sys.modules[name] = types.ModuleType(name)
-    exec({}, module.__dict__)
-module.main()
-"""
 _BOTH = ("values", "split/wire", "split/exchange")
 _PROGRAM = ("split/state", "split/actions", "split/streams", "split/handles")
 _STAND_INS = ("split/standins", "split/making", "split/claims")
 _TESTS = (*_BOTH, *_STAND_INS, "split/patches", "split/session", "split/tests_side")
 
-CALL = _program(_CALL)
+CALL = _program("call", _CALL)
 """Calls the entry point with the task's arguments: {"value", "args"} | {"error"} | {"not_plain"}.
 
 The task's "wanted" says which of the returned value and the arguments after the call to report."""
-ASSERT = _program(_ASSERT)
+ASSERT = _program("assert", _ASSERT)
 """Runs test code in the solution's own process: {"passed": nonce} | {"error"}."""
-PYTEST = _program(_PYTEST)
+PYTEST = _program("pytest", _PYTEST)
 """Runs pytest in the solution's own process: {"results": {id: passed}, "passed": nonce}."""
-CHECK = _program(_CHECK)
+CHECK = _program("check", _CHECK)
 """Runs a trusted checker, without the model's code: {"verdict"} | {"error"}."""
-PROGRAM = _bundle(*_BOTH, *_PROGRAM, "split/program")
+PROGRAM = make_driver(_read(*_BOTH, *_PROGRAM, "split/program"))
 """Loads the solution and serves the tests of another process over descriptor 4."""
-SNIPPET = _bundle(*_TESTS, "split/run_asserts")
+SNIPPET = make_driver(_read(*_TESTS, "split/run_asserts"))
 """Runs test code against a PROGRAM: {"load"} | {"verdict", "detail"}."""
-ITEMS = _bundle(*_TESTS, "split/run_pytest")
+ITEMS = make_driver(_read(*_TESTS, "split/run_pytest"))
 """Runs pytest against a PROGRAM: a line each for what is collected, started and done."""
