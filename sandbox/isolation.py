@@ -246,7 +246,7 @@ def _empty(folder: str, deadline: float) -> None:
 def _remove(entry: os.DirEntry[str], deadline: float) -> None:
     if time.monotonic() > deadline:
         raise TimeoutError
-    with contextlib.suppress(PermissionError):  # what stays is found by the audit
+    with contextlib.suppress(OSError):  # what stays is found by the audit
         if entry.is_dir(follow_symlinks=False):
             _empty(entry.path, deadline)
             os.rmdir(entry.path)

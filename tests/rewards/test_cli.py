@@ -306,7 +306,10 @@ def test_an_interrupt_is_exit_code_130(rows: Any, tmp_path: Path) -> None:
         "    open('started', 'w').close()\n    time.sleep(600)\n"
     )
     file = rows({"completion": "x", "spec": {"type": "sleepy"}})
+    # A shell starts what runs in its background with interrupts ignored, which is inherited.
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = _start("score", "--verifier", "sleepy.py:sleepy", file, cwd=tmp_path)
+    signal.signal(signal.SIGINT, usual)
     deadline = time.monotonic() + 60
     while not (tmp_path / "started").exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -241,7 +241,12 @@ def unit(text: str, end: int, value: str) -> tuple[str, int]:
 
 LINE_CHARS = 200
 """A line that is longer is prose."""
-MATH = r"\$\$?([^$]++)\$\$?|\\\(((?:[^\\]|\\(?!\)))++)\\\)|\\\[((?:[^\\]|\\(?!\]))++)\\\]"
+# No possessive group around alternatives with a backslash: Python 3.11.2 gets those wrong.
+MATH = (
+    r"\$\$?([^$]++)\$\$?"
+    r"|\\\((?!\\\))([^\\]*+(?:\\(?!\))[^\\]*+)*)\\\)"
+    r"|\\\[(?!\\\])([^\\]*+(?:\\(?!\])[^\\]*+)*)\\\]"
+)
 QUOTES = ' \t\r\n*_`"“”#'
 TAIL = re.compile(r"(?<![\\.])[.,]\Z")  # "1, 2, ..." ends in no full stop
 STARS = re.compile(r"(?<![\w)}])\*\*|\*\*(?![\w({\\])")  # bold, where it cannot be a power
