@@ -3,16 +3,17 @@
 Nothing but the standard library, and it never imports anything that a job wrote. The process tree:
 
     agent    reads no job: what it never holds, no later job can find in its memory
-    └─ keeper    waits for a job, watches its limits, collects its output, reports, and is gone
-       └─ job       the program: no capabilities, resource limits, a system call filter, four
-                    descriptors (five in a pair), an empty home
+    ├─ keeper    waits for a job, watches its limits, collects its output, reports
+    └─ job       the program: no capabilities, resource limits, a system call filter, four
+                 descriptors (five in a pair), an empty home
 
-How a job is kept from the agent and from other jobs is isolation.py's.
+Where jobs are kept apart by user ids the keeper lives on, and the agent forks the job's process;
+elsewhere each job has a keeper of its own, which forks it (nursery.py says why). How a job is kept
+from all others is isolation.py's.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib.util
 import marshal
@@ -22,12 +23,12 @@ import socket
 import struct
 import sys
 import time
-import types
+from collections.abc import Callable
 from typing import IO, Any, NoReturn
 
 from sandbox.frames import read_frame, unpack, write_frame
-from sandbox.isolation import KINDS, Isolation
-from sandbox.program import become_job
+from sandbox.isolation import KINDS, Bare, Isolation, Namespaces, Uids
+from sandbox.nursery import Nursery, Process, fork_child, learn, tend
 from sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
 from sandbox.watch import Watch
 
@@ -52,30 +53,42 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
     isolation.prepare(unpack(settings["seccomp"]))
     write_frame(replies, facts)
+    if isinstance(isolation, Uids):
+        _serve_with_nursery(requests, replies, isolation)
     status = 0
     while status in (0, LEARN):
         gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
         keeper = isolation.fork()  # before its job is there, which then need not wait for it
         if keeper == 0:
-            _keep(requests, replies, isolation)
+            _keep_one(requests, replies, isolation)
         status = os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1])
-        _reap_strays()
         if status == LEARN:
-            _learn(read_frame(requests) or {})
+            learn((read_frame(requests) or {})["modules"])
 
 
-def _learn(lesson: dict[str, Any]) -> None:
-    """Import trusted modules for all jobs to come."""
-    for name, source in lesson["modules"]:
-        module = sys.modules[name] = types.ModuleType(name)
-        exec(compile(source, f"{name}.py", "exec", dont_inherit=True), module.__dict__)
-
-
-def _reap_strays() -> None:
-    """Reap what a keeper could not; on a kernel without subreapers it comes to the agent."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+def _serve_with_nursery(requests: IO[bytes], replies: IO[bytes], isolation: Uids) -> NoReturn:
+    gc.freeze()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    keeper = os.fork()
+    if keeper:
+        theirs.close()
+        requests.close()
+        replies.close()
+        tend(ours, keeper, isolation)
+    ours.close()
+    nursery = Nursery(theirs)
+    while True:
+        isolation.number += 1
+        keep = Keep(requests, replies, isolation)
+        keep.fork(lambda ends: nursery.fork(isolation.number, ends))
+        job = keep.wait()
+        if job is None:
+            os._exit(0)
+        if job.get("learn"):
+            keep.dismiss()
+            nursery.teach((read_frame(requests) or {})["modules"])
+        elif not keep.run(job):
+            os._exit(1)
 
 
 def _warm_up(settings: dict[str, Any]) -> dict[str, Any]:
@@ -107,66 +120,87 @@ def _import_pytest() -> None:
         importlib.import_module(name)
 
 
-def _keep(requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> NoReturn:
-    with contextlib.suppress(OSError):  # gVisor has none; the agent is the first process there
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-    orders, ours, child = _fork_job(isolation)
-    job = read_frame(requests)
+def _keep_one(requests: IO[bytes], replies: IO[bytes], isolation: Namespaces | Bare) -> NoReturn:
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    keep = Keep(requests, replies, isolation)
+    keep.fork(lambda ends: fork_child(isolation, ends))
+    job = keep.wait()
     if job is None or job.get("learn"):
         os._exit(LEARN if job else 1)
-
-    def send(frame: dict[str, Any]) -> None:
-        write_frame(replies, frame)
-
-    started = time.monotonic()
-    try:
-        _furnish(job, isolation, orders)
-        if not job["talks"]:
-            os.close(ours.pop("talk"))
-        watch = Watch(child, job["limits"], isolation, ours, requests, send)
-        report = watch.until_end(started)
-        report["unclean"] = isolation.clean()
-    except OSError as error:
-        report = {"infra_error": f"{type(error).__name__}: {error}"}
-    send({"report": report})
-    # What the other of a pair said too late is for nobody, least of all for the next job.
-    while job["talks"] and (frame := read_frame(requests)) and not frame.get("bye"):
-        pass
+    keep.run(job)
     os._exit(0)
 
 
-def _fork_job(isolation: Isolation) -> tuple[socket.socket, dict[str, int], int]:
-    """Fork the job's process; return where its orders go, our ends of its pipes, its number."""
-    with isolation.acting():  # for it may open them once more, as /dev/stdout
-        pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
-    orders, their_orders = socket.socketpair()
-    talk, their_talk = socket.socketpair()
-    talk.setblocking(False)
-    theirs = {name: ends[1] for name, ends in pipes.items()}
-    theirs |= {"talk": their_talk.detach(), "orders": their_orders.detach()}
-    child = os.fork()
-    if child == 0:
-        become_job(isolation, theirs)
-    for descriptor in theirs.values():
-        os.close(descriptor)
-    ours = {name: ends[0] for name, ends in pipes.items()}
-    return orders, {**ours, "talk": talk.detach()}, child
+class Keep:
+    """One job, from the birth of its process to the report."""
 
+    def __init__(self, requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> None:
+        self.requests, self.replies, self.isolation = requests, replies, isolation
 
-def _furnish(job: dict[str, Any], isolation: Isolation, orders: socket.socket) -> None:
-    """Make the job's home, put its files there, and tell its process what to do."""
-    home = isolation.furnish(int(job["limits"]["disk_mb"]))
-    with isolation.acting():
-        os.chdir(home)
-        for name, content in {**job["files"], "main.py": job["program"]}.items():
-            with open(name, "xb") as file:
-                file.write(unpack(content))
-        stdin = isolation.open_stdin(unpack(job["stdin"]))
-    data = marshal.dumps((home, job["limits"], job["talks"], unpack(job["program"])))
-    socket.send_fds(orders, [struct.pack("!I", len(data))], [stdin])
-    orders.sendall(data)
-    orders.close()
-    os.close(stdin)
+    def fork(self, fork: Callable[[dict[str, int]], Process]) -> None:
+        """Have the job's process forked, which then waits for its orders."""
+        with self.isolation.acting():  # for it may open them once more, as /dev/stdout
+            pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
+        self.orders, their_orders = socket.socketpair()
+        talk, their_talk = socket.socketpair()
+        talk.setblocking(False)
+        theirs = {name: ends[1] for name, ends in pipes.items()}
+        theirs |= {"talk": their_talk.detach(), "orders": their_orders.detach()}
+        self.process = fork(theirs)
+        for descriptor in theirs.values():
+            os.close(descriptor)
+        self.ours = {name: ends[0] for name, ends in pipes.items()} | {"talk": talk.detach()}
+
+    def wait(self) -> dict[str, Any] | None:
+        """Wait for the job."""
+        return read_frame(self.requests)
+
+    def dismiss(self) -> None:
+        """Have the process end without a job."""
+        self.orders.close()
+        self.process.bury(self.isolation.kill_all)
+        for descriptor in self.ours.values():
+            os.close(descriptor)
+
+    def run(self, job: dict[str, Any]) -> bool:
+        """Run the job and report; return whether all went well."""
+        started = time.monotonic()
+        try:
+            self._furnish(job)
+            if not job["talks"]:
+                os.close(self.ours.pop("talk"))
+            watch = Watch(
+                self.process, job["limits"], self.isolation, self.ours, self.requests, self._send
+            )
+            report = watch.until_end(started)
+            report["unclean"] = self.isolation.clean()
+        except OSError as error:
+            report = {"infra_error": f"{type(error).__name__}: {error}"}
+        if "infra_error" in report:
+            report["unclean"] = report["infra_error"]
+        self._send({"report": report})
+        # What the other of a pair said too late is for nobody, least of all for the next job.
+        while job["talks"] and (frame := read_frame(self.requests)) and not frame.get("bye"):
+            pass
+        return "infra_error" not in report
+
+    def _send(self, frame: dict[str, Any]) -> None:
+        write_frame(self.replies, frame)
+
+    def _furnish(self, job: dict[str, Any]) -> None:
+        """Make the job's home, put its files there, and tell its process what to do."""
+        home = self.isolation.furnish(int(job["limits"]["disk_mb"]))
+        with self.isolation.acting():
+            os.chdir(home)
+            for name, content in {**job["files"], "main.py": job["program"]}.items():
+                with open(name, "xb") as file:
+                    file.write(unpack(content))
+            stdin = self.isolation.open_stdin(unpack(job["stdin"]))
+        data = marshal.dumps((home, job["limits"], job["talks"], unpack(job["program"])))
+        socket.send_fds(self.orders, [struct.pack("!I", len(data))], [stdin])
+        self.orders.sendall(data)
+        self.orders.close()
+        os.close(stdin)
 
 
 def main() -> None:

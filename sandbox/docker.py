@@ -33,7 +33,16 @@ RETURN_TIMEOUT_S = 60.0
 CAPABILITIES = ("SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN")
 """Of the agent; a job has none. For: a user id a job, dropping capabilities, killing, homes."""
 AGENT_MB = 128
-INSIDE = ("frames", "syscalls", "meter", "isolation", "watch", "program", "agent")
+INSIDE = (
+    "frames",
+    "syscalls",
+    "meter",
+    "isolation",
+    "program",
+    "nursery",
+    "watch",
+    "agent",
+)
 """The modules of the agent, each after those that it imports."""
 
 LOADER = """

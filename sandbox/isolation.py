@@ -38,10 +38,6 @@ class Isolation(Protocol):
     counts_processes: bool
     """Whether the kernel can limit the processes of one job, and not of one user."""
 
-    def fork(self) -> int:
-        """Fork the keeper of the next job; like os.fork, returns 0 in it."""
-        ...
-
     def furnish(self, disk_mb: int) -> str:
         """In the keeper: make the job's empty home and return its path."""
         ...
@@ -132,6 +128,7 @@ class Uids:
 
     def __init__(self) -> None:
         self.number = -1
+        """Counts the jobs: each has another user id."""
         self.home = ""
 
     def prepare(self, seccomp: bytes) -> None:
@@ -144,11 +141,6 @@ class Uids:
     def uid(self) -> int:
         """The user and group id of the present job."""
         return FIRST_UID + self.number % NUM_UIDS
-
-    def fork(self) -> int:
-        """Fork, and count: the next job has another user id."""
-        self.number += 1
-        return os.fork()
 
     def furnish(self, disk_mb: int) -> str:
         """Make a home within the container's /tmp, which is small enough."""
@@ -199,7 +191,7 @@ class Uids:
                 for entry in os.scandir(place):
                     _remove(entry, deadline)
         left = [path for place in WRITABLE for path in os.listdir(place)]
-        strangers = {p for p in os.listdir("/proc") if p.isdigit()} - {"1", str(own_pid())}
+        strangers = list_strangers()
         return f"left behind: {left[:3]}, {len(strangers)} processes" if left or strangers else None
 
 
@@ -234,6 +226,11 @@ class Bare(Common):
         os.chdir("/")
         shutil.rmtree(self.home, ignore_errors=True)
         return None
+
+
+def list_strangers() -> set[str]:
+    """Return all processes but this one and the container's first."""
+    return {p for p in os.listdir("/proc") if p.isdigit()} - {"1", str(own_pid())}
 
 
 def _empty(folder: str, deadline: float) -> None:

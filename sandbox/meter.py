@@ -9,18 +9,23 @@ PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 class Meter:
-    """What the processes below this one have used so far."""
+    """What the processes below `root` have used so far, this one aside."""
 
-    def __init__(self) -> None:
-        self.root = own_pid()
+    def __init__(self, root: int | None = None) -> None:
+        self.own = own_pid()
+        self.root = root or self.own
         self.cpu_s = self.memory_mb = self.peak_mb = self.starved_s = 0.0
         self.tasks = 0
         self._seen: dict[tuple[int, bytes], int] = {}
+        # What an agent has waited for before was another job's.
+        self._before = _waited_for(self.root) if root else 0
 
     def measure(self) -> None:
         """Read /proc once."""
-        waited_for, memory_mb, tasks, starved_s = 0, 0.0, 0, 0.0
+        waited_for, memory_mb, tasks, starved_s = -self._before, 0.0, 0, 0.0
         for pid, stat in descendants(self.root).items():
+            if pid == self.own != self.root:
+                continue
             own = int(stat[11]) + int(stat[12])
             waited_for += int(stat[13]) + int(stat[14])
             if pid != self.root:
@@ -57,6 +62,12 @@ def descendants(root: int) -> dict[int, list[bytes]]:
             found[pid] = stats[pid]
             waiting += children.get(pid, [])
     return found
+
+
+def _waited_for(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        stat = file.read().rpartition(b")")[2].split()
+    return int(stat[13]) + int(stat[14])
 
 
 def _starved_s(pid: int) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -16,6 +15,7 @@ from typing import IO, Any
 from sandbox.frames import pack, read_frame, unpack
 from sandbox.isolation import Isolation
 from sandbox.meter import Meter
+from sandbox.nursery import Process, Usage
 
 TICK_S = 0.02
 CONTROL_BYTES = 1 << 16
@@ -26,18 +26,18 @@ Send = Callable[[dict[str, Any]], None]
 
 
 class Watch:
-    """Collects a job's output and ends it at its limits; `child` is the job's own process."""
+    """Collects a job's output and ends it at its limits."""
 
     def __init__(
         self,
-        child: int,
+        process: Process,
         limits: dict[str, float],
         isolation: Isolation,
         pipes: dict[str, int],
         channel: IO[bytes],
         send: Send,
     ) -> None:
-        self.child, self.limits, self.isolation = child, limits, isolation
+        self.process, self.limits, self.isolation = process, limits, isolation
         self.channel, self.send = channel, send
         self.talk = pipes.get("talk")
         self.names = {descriptor: name for name, descriptor in pipes.items()}
@@ -45,8 +45,8 @@ class Watch:
         self.said = 0
         self.limit: str | None = None
         self.dismissed = False
-        self.status = 0
-        self.meter = Meter()
+        self.usage: Usage | None = None
+        self.meter = Meter(process.root)
         self.poll = select.poll()
         self.unheard = bytearray()  # of what the other job said
         self.alone = False
@@ -57,15 +57,14 @@ class Watch:
             self.poll.register(descriptor, select.POLLIN)
         # Without a partner, hang-up alone: whoever asked is gone, however it went.
         self.poll.register(self.channel, 0 if self.talk is None else select.POLLIN)
-        ended = os.pidfd_open(self.child)
+        ended = self.process.fileno()
         self.poll.register(ended, select.POLLIN)
         next_check = started + TICK_S
-        while self.child or self.names:
+        while self.usage is None or self.names:
             for descriptor, event in self.poll.poll(1000 * TICK_S):
                 if descriptor == ended:
                     self.poll.unregister(ended)
-                    os.close(ended)
-                    self._reap()
+                    self.usage = self.process.bury(self.isolation.kill_all)
                 elif descriptor == self.channel.fileno():
                     self._listen(event)
                 elif event & select.POLLOUT:
@@ -73,21 +72,10 @@ class Watch:
                 else:
                     self._read(descriptor)
             now = time.monotonic()
-            if self.child and self.limit is None and now >= next_check:
+            if self.usage is None and self.limit is None and now >= next_check:
                 self._check(now - started)
                 next_check = now + TICK_S
         return self._report(time.monotonic() - started)
-
-    def _reap(self) -> None:
-        """Take the job's exit status, and end what it left behind."""
-        _, self.status = os.waitpid(self.child, 0)
-        self.child = 0
-        self.isolation.kill_all()
-        while True:
-            try:
-                os.wait()
-            except ChildProcessError:
-                return
 
     def _read(self, descriptor: int) -> None:
         name = self.names.get(descriptor)
@@ -174,20 +162,18 @@ class Watch:
             facts.update(json.loads(line))
         if "started" not in facts and self.limit is None and not self.dismissed:
             facts.setdefault("infra_error", "the job's process ended before it started")
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu_s = max(self.meter.cpu_s, usage.ru_utime + usage.ru_stime)
-        killed_by = os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else None
+        assert self.usage is not None
+        status, cpu_s, peak_mb = self.usage
+        cpu_s, peak_mb = max(cpu_s, self.meter.cpu_s), max(peak_mb, self.meter.peak_mb)
+        killed_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         if killed_by == signal.SIGXCPU or cpu_s > self.limits["cpu_s"]:
             self.limit = self.limit or "cpu"
-        peak_mb = max(self.meter.peak_mb, usage.ru_maxrss / 1024)
         if peak_mb > self.limits["memory_mb"]:  # between two looks, or ended by the kernel
             self.limit = self.limit or "memory"
         ended = self.limit is None
         return {
             **facts,
-            "exit_code": os.waitstatus_to_exitcode(self.status)
-            if ended and not killed_by
-            else None,
+            "exit_code": os.waitstatus_to_exitcode(status) if ended and not killed_by else None,
             "signal": killed_by if ended else None,
             "cpu_s": cpu_s,
             "starved_s": self.meter.starved_s if self.limit == "wall" else 0.0,

@@ -114,6 +114,14 @@ def test_a_container_is_replaced_after_many_jobs(
     assert homes == [b"/tmp/0\n", b"/tmp/1\n", b"/tmp/2\n", b"/tmp/0\n", b"/tmp/1\n"]
 
 
+def test_a_container_that_learned_modules_is_kept(docker: Sandbox) -> None:
+    with sandbox.open_sandbox("docker", slots=1) as box:
+        before = set(box._programs._alive)  # type: ignore[attr-defined]
+        for _ in range(3):
+            assert box.run(Job(b"import m\nprint(m.x)", modules={"m": "x = 5"})).stdout == b"5\n"
+        assert before == set(box._programs._alive)  # type: ignore[attr-defined]
+
+
 def test_a_missing_image_says_what_to_do() -> None:
     with pytest.raises(SandboxError, match="rewards sandbox build --from-host"):
         Engine("no-such-image:never", None)

@@ -80,6 +80,19 @@ def test_cpu_time_over_the_limit_ends_a_job(box: Sandbox) -> None:
     assert 0.4 < outcome.cpu_s < 2
 
 
+def test_the_time_of_an_earlier_job_does_not_count(box: Sandbox) -> None:
+    burn = (
+        b"import os, time\nif os.fork() == 0:\n    while time.process_time() < 1: pass\nos.wait()"
+    )
+    nap = Job(b"import time\ntime.sleep(.2)", limits=Limits(cpu_s=0.6, wall_s=60))
+    for _ in range(3):  # each slot
+        assert box.run(Job(burn)).cpu_s > 0.9
+    for _ in range(3):
+        outcome = box.run(nap)
+        assert outcome.ok
+        assert outcome.cpu_s < 0.3
+
+
 def test_cpu_time_of_children_counts(box: Sandbox) -> None:
     program = b"import os\nos.fork()\nos.fork()\nwhile True: pass"
     assert box.run(Job(program, limits=Limits(cpu_s=1, wall_s=60))).limit == "cpu"
