@@ -38,6 +38,7 @@ def test_agents_hold_no_more_after_many_jobs(backend: str, request: pytest.Fixtu
     for name in ("descriptors", "processes", "files", "tmpfs_kb", "agent_descriptors"):
         assert late[name] <= early[name], name
     assert late["agent_mb"] <= early["agent_mb"] + 1
+    assert late["container_mb"] <= early["container_mb"] + 8
     assert late["own_mb"] <= early["own_mb"] + 8
 
 
