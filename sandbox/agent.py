@@ -53,11 +53,11 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
     isolation.prepare(unpack(settings["seccomp"]))
     write_frame(replies, facts)
+    gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
     if isinstance(isolation, Uids):
         _serve_with_nursery(requests, replies, isolation)
     status = 0
     while status in (0, LEARN):
-        gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
         keeper = isolation.fork()  # before its job is there, which then need not wait for it
         if keeper == 0:
             _keep_one(requests, replies, isolation)
@@ -67,7 +67,6 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 
 def _serve_with_nursery(requests: IO[bytes], replies: IO[bytes], isolation: Uids) -> NoReturn:
-    gc.freeze()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     keeper = os.fork()
     if keeper:

@@ -7,6 +7,7 @@ and tells it when, and never sees what a job is to do. That is one fork a job in
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -171,3 +172,5 @@ def learn(modules: list[list[str]]) -> None:
     for name, source in modules:
         module = sys.modules[name] = types.ModuleType(name)
         exec(compile(source, f"{name}.py", "exec", dont_inherit=True), module.__dict__)
+    gc.collect()
+    gc.freeze()  # once: each time it would keep for good what has become garbage

@@ -15,6 +15,8 @@ CAPABILITY_VERSION_3 = 0x20080522
 SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+HOLDING_LIBC = ctypes.PyDLL(None, use_errno=True)
+"""The same, called without letting go of the interpreter's lock."""
 for _name in ("capset", "mount", "prctl"):  # found once here, not once a job
     getattr(LIBC, _name)
 
@@ -26,10 +28,10 @@ def fork_into_namespaces() -> int:
         OSError: If the kernel refuses.
     """
     # The PID namespace must be made by the fork itself: unshare() would allow it only once.
-    python, libc = ctypes.pythonapi, ctypes.PyDLL(None, use_errno=True)
+    python = ctypes.pythonapi
     flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | signal.SIGCHLD
     python.PyOS_BeforeFork()
-    pid: int = libc.syscall(SYS_CLONE[os.uname().machine], flags, 0, 0, 0, 0)
+    pid: int = HOLDING_LIBC.syscall(SYS_CLONE[os.uname().machine], flags, 0, 0, 0, 0)
     if pid == 0:
         python.PyOS_AfterFork_Child()
         return 0
