@@ -114,6 +114,18 @@ def test_a_container_is_replaced_after_many_jobs(
     assert homes == [b"/tmp/0\n", b"/tmp/1\n", b"/tmp/2\n", b"/tmp/0\n", b"/tmp/1\n"]
 
 
+def test_replaced_containers_leave_no_descriptor_behind(
+    docker: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox.slots.MAX_JOBS", 1)
+    counts = []
+    with sandbox.open_sandbox("docker", slots=1) as box:
+        for _ in range(16):
+            assert box.run(Job(b"pass")).ok
+            counts.append(len(os.listdir("/proc/self/fd")))
+    assert max(counts[8:]) <= max(counts[:8])
+
+
 def test_a_container_that_learned_modules_is_kept(docker: Sandbox) -> None:
     with sandbox.open_sandbox("docker", slots=1) as box:
         before = set(box._programs._alive)  # type: ignore[attr-defined]
