@@ -25,7 +25,7 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev
-	$(BIN)/pip install -q -c constraints-cpu.txt -e '.[bench,docker]'
+	$(BIN)/pip install -q -c constraints-cpu.txt -e '.[bench]'
 	$(BIN)/python -m bench.demo
 	$(BIN)/python -m bench.code
 	$(BIN)/python -m bench.math

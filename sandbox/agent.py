@@ -29,6 +29,7 @@ from typing import IO, Any, NoReturn
 from sandbox.frames import read_frame, unpack, write_frame
 from sandbox.isolation import KINDS, Bare, Isolation, Namespaces, Uids
 from sandbox.nursery import Nursery, Process, fork_child, learn, tend
+from sandbox.program import JOB_PATH
 from sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
 from sandbox.watch import Watch
 
@@ -98,7 +99,7 @@ def _warm_up(settings: dict[str, Any]) -> dict[str, Any]:
         del sys.modules[name]  # a job may well have a module of that name
     ours = os.environ.pop("PYTHONPATH", None)
     os.environ.clear()
-    os.environ.update(PATH="/usr/local/bin:/usr/bin:/bin", LANG="C.UTF-8")
+    os.environ.update(PATH=JOB_PATH, LANG="C.UTF-8")
     sys.path[:] = [entry for entry in sys.path if entry != ours]
     packages = settings["packages"] or _find_pytest()
     if packages and settings["trusted"]:

@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from sandbox.bubblewrap import find_bwrap
 from sandbox.engine import connect
 from sandbox.image import DEFAULT_IMAGE, VERSION_LABEL
 from sandbox.process import find_packages
+from sandbox.program import JOB_PATH
 from sandbox.types import Job, SandboxError
 
 State = Literal["ok", "note", "bad"]
@@ -31,8 +31,6 @@ COMPILERS = {
     "JavaScript": ("node",),
     "Rust": ("rustc",),
 }
-JOB_PATH = "/usr/bin:/bin"
-"""Where a job looks for programs."""
 NAMESPACES = {
     "user/max_user_namespaces": "0",
     "kernel/unprivileged_userns_clone": "0",
@@ -244,9 +242,3 @@ def _try(name: str) -> str:
     version = outcome.stdout.decode().split()[1]
     opened, *ran = (1000 * seconds for seconds in times)
     return f"opened in {opened:.0f} ms, {min(ran):.1f} ms a program, Python {version}"
-
-
-if __name__ == "__main__":
-    everything = list(examine())
-    print(*everything, sep="\n")
-    sys.exit(not has_safe_backend(everything))

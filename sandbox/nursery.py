@@ -17,9 +17,9 @@ import sys
 import time
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
-from sandbox.isolation import Isolation, list_strangers
+from sandbox.isolation import Isolation, Uids, list_strangers
 from sandbox.program import become_job
 
 REAP_S = 1.0
@@ -129,7 +129,7 @@ class Nursery:
         return status, cpu_s, peak_mb
 
 
-def tend(link: socket.socket, keeper: int, isolation: Any) -> NoReturn:
+def tend(link: socket.socket, keeper: int, isolation: Uids) -> NoReturn:
     """In the agent: fork, wait and import as the keeper says, until it is gone."""
     while True:
         order, descriptors, _, _ = socket.recv_fds(link, 4096, 8)

@@ -26,18 +26,27 @@ from sandbox.syscalls import PR_SET_DUMPABLE, prctl, write_all
 STREAMS = ("stdout", "stderr", "result", "talk")
 """What a job has at descriptors 1 to 4; at 0 it has stdin."""
 TALK_FD, CONTROL_FD, ORDERS_FD = 4, 200, 201
+JOB_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where a job looks for programs."""
 
 
 def become_job(isolation: Isolation, ends: dict[str, int]) -> NoReturn:
     """Give up privileges, wait for orders, take their limits, and run the program."""
-    code = _get_ready(isolation, ends)
+    program = _get_ready(isolation, ends)
+    try:
+        code, complaint = _compile(program)
+        write_all(CONTROL_FD, json.dumps({"compile_error": complaint}).encode() + b"\n")
+        os.close(CONTROL_FD)
+    except BaseException:  # the program's doing, by now: no failure of the machine
+        os._exit(1)
     if code is None:
         os._exit(1)
-    del isolation, ends  # a program may look at the frames below its own
+    del isolation, ends, program  # a program may look at the frames below its own
     _run_program(code)
 
 
-def _get_ready(isolation: Isolation, ends: dict[str, int]) -> Any:
+def _get_ready(isolation: Isolation, ends: dict[str, int]) -> bytes:
+    """Return the program; whatever goes wrong until then is the machine's failure."""
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -51,10 +60,7 @@ def _get_ready(isolation: Isolation, ends: dict[str, int]) -> Any:
         os.environ["HOME"] = os.environ["TMPDIR"] = home
         _set_limits(limits, isolation.counts_processes)
         write_all(CONTROL_FD, b'{"started": true}\n')  # from here on it is the program's doing
-        code, complaint = _compile(program)
-        write_all(CONTROL_FD, json.dumps({"compile_error": complaint}).encode() + b"\n")
-        os.close(CONTROL_FD)
-        return code
+        return program
     except BaseException as error:
         write_all(CONTROL_FD, json.dumps({"infra_error": repr(error)}).encode() + b"\n")
         os._exit(1)

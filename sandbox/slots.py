@@ -317,9 +317,8 @@ class SlotSandbox:
         self._at_close = at_close
         self._programs = Pool(slots, lambda limits: start(False, limits))
         self._trusted = Pool(slots, lambda limits: start(True, limits))
-        with self._programs.slot(
-            Limits()
-        ) as slot:  # fail now, with the reason, rather than at every job
+        # Fail now, with the reason, rather than at every job.
+        with self._programs.slot(Limits()) as slot:
             self.packages = slot.packages
             """The folder with pytest, as a job sees it; None if there is none."""
 

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 PACKAGES = Path("/opt/packages")
 TOOLS = ("pip", "setuptools", "wheel", "_distutils_hack", "pkg_resources", "ensurepip")
 STARTED_BY = Path("/usr/bin/python3")
-"""Jobs have PATH=/usr/bin:/bin, wherever the image keeps its Python."""
+"""Jobs look in /usr/local/bin, /usr/bin and /bin, wherever the image keeps its Python."""
 
 
 def main() -> None:

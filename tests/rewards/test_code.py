@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import rewards
+import sandbox
 from rewards import Score, SpecError
 
 ADD = {
@@ -376,3 +377,25 @@ def test_a_sandbox_that_cannot_start_leaves_the_completion_unjudged(
     assert (score.value, score.outcome, score.verdict) == (None, None, "unjudged")
     assert "no namespaces for you" in score.reason
     assert rewards.score("def add(a, b): return a + b", ADD).value == 1.0
+
+
+class WithoutCores:
+    """A real sandbox on a machine where trusted code gets no core within its wall time."""
+
+    def __init__(self, box: sandbox.Sandbox) -> None:
+        self.box, self.name, self.slots, self.packages = box, box.name, 1, box.packages
+
+    def run(self, job: sandbox.Job, *, trusted: bool = False) -> sandbox.Outcome:
+        if trusted:
+            return sandbox.Outcome(limit="wall", wall_s=16.0, starved_s=12.0)
+        return self.box.run(job)
+
+
+def test_a_checker_that_gets_no_core_leaves_the_completion_unjudged() -> None:
+    spec = {**DOUBLE, "checker": "def check(input, output, expected): return True"}
+    with sandbox.open_sandbox("bubblewrap", slots=1) as box:
+        rewards.configure(sandbox=WithoutCores(box), cache=0)  # type: ignore[arg-type]
+        score = rewards.score("print(2 * int(input()))", spec)
+        rewards.configure(sandbox="auto", cache=4096)
+    assert (score.value, score.verdict) == (None, "unjudged")
+    assert "waiting for a core" in score.reason

@@ -19,8 +19,7 @@ COMPILER_LIMITS = Limits(
     cpu_s=30, memory_mb=1024, output_kb=2 * MAX_PROGRAM_MB * 1024, processes=256, disk_mb=256
 )
 ENVIRONMENT = {
-    "PATH": "/usr/local/cargo/bin:/usr/local/go/bin:/opt/rust/bin:/opt/go/bin:/usr/local/bin:"
-    "/usr/bin:/bin",
+    "PATH": "/usr/local/cargo/bin:/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin",
     # Go: the standard library only, and nothing is looked for on a network.
     "GO111MODULE": "off",
     "GOPROXY": "off",

@@ -8,6 +8,7 @@ model's code; the verifier compares it with what only the verifier knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -146,11 +147,12 @@ def _program(name: str, body: str) -> Driver:
 
 
 def _read(*names: str) -> dict[str, str]:
-    package = files(__package__)
-    return {
-        f"{__package__}.{name.replace('/', '.')}": package.joinpath(f"{name}.py").read_text("utf-8")
-        for name in names
-    }
+    return {f"{__package__}.{name.replace('/', '.')}": _read_one(name) for name in names}
+
+
+@cache
+def _read_one(name: str) -> str:
+    return files(__package__).joinpath(f"{name}.py").read_text("utf-8")
 
 
 _BOTH = ("values", "split/wire", "split/exchange")

@@ -14,6 +14,7 @@ from rewards.verifiers.code.channel import (
     REASONS,
     RESULT_ROOM,
     ask_checker,
+    is_starved,
     make_job,
     read_frame,
 )
@@ -24,10 +25,6 @@ from rewards.verifiers.code.result import Result, explain_exit, show
 from rewards.verifiers.code.spec import CodeSpec, count_pytest_items
 from rewards.verifiers.code.values import dumps
 from sandbox import Job, Outcome, Sandbox
-
-STARVED_SHARE = 0.5
-"""An overrun of wall time is the machine's fault if the job waited this much of it for a core: one
-that would have run for all of its wall time has at most a third of it in its CPU limit."""
 
 
 def run_tests(sandbox: Sandbox, program: str, spec: CodeSpec) -> list[Result]:
@@ -212,13 +209,9 @@ class _Runner:
     def _run(self, job: Job) -> Outcome:
         """Run a job; one that ran out of wall time while it waited for a core runs once more."""
         outcome = self.sandbox.run(job)
-        if outcome.limit == "wall" and _starved(outcome):
+        if is_starved(outcome):
             outcome = self.sandbox.run(job)
         return outcome
-
-
-def _starved(outcome: Outcome) -> bool:
-    return outcome.starved_s > STARVED_SHARE * outcome.wall_s
 
 
 def _failure(
@@ -241,7 +234,7 @@ def _diagnose(
 ) -> tuple[str | None, str]:
     if outcome.infra_error is not None:
         return "infra_error", outcome.infra_error
-    if outcome.limit == "wall" and _starved(outcome):
+    if is_starved(outcome):
         waited = f"{outcome.starved_s:.1f} s of {outcome.wall_s:.1f} s waiting for a core"
         return "infra_error", f"the machine is overloaded: the program spent {waited}, twice"
     if outcome.limit in ("cpu", "wall"):
