@@ -10,8 +10,9 @@ import atexit
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rewards.errors import ConfigurationError
 
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 SANDBOXES = ("auto", "docker", "bubblewrap", "process")
 
 
+class Closable(Protocol):
+    """What can be kept by the machinery."""
+
+    def close(self) -> None:
+        """Let go of processes and connections."""
+
+
+T = TypeVar("T", bound=Closable)
+
+
 @dataclass(frozen=True)
 class Settings:
     """How judging is done; None means "not said"."""
@@ -30,6 +41,7 @@ class Settings:
     sandbox: str | Sandbox | None = None
     workers: int | None = None
     cache: int | None = None
+    lean: str | None = None
 
 
 class Machinery:
@@ -44,6 +56,7 @@ class Machinery:
         self._lock = threading.Lock()
         self._workers: WorkerPool | None = None
         self._sandbox: Sandbox | None = None
+        self._kept: dict[str, Any] = {}
         self._given = settings.sandbox if not isinstance(settings.sandbox, str | None) else None
 
     def workers(self) -> WorkerPool:
@@ -71,11 +84,42 @@ class Machinery:
                 self._sandbox = wish
             return self._sandbox
 
+    def open_sandbox(self, *, read_only: Sequence[str]) -> Sandbox:
+        """Open one more sandbox of the chosen kind, in which these paths can be read.
+
+        "auto" is bubblewrap where that works: the paths are this machine's, and an engine's machine
+        may be another.
+
+        Raises:
+            sandbox.SandboxError: If none can be started here.
+        """
+        import sandbox
+
+        given, wish = self._given, self.settings.sandbox or os.environ.get("REWARDS_SANDBOX")
+        name = given.name if given else _known_sandbox(str(wish or "auto"))
+        for kind in ("bubblewrap", "docker") if name == "auto" else (name,):
+            try:
+                return sandbox.open_sandbox(kind, slots=self.num_workers, read_only=read_only)
+            except sandbox.SandboxError as error:
+                trouble = error
+        raise trouble
+
+    def keep(self, name: str, make: Callable[[], T]) -> T:
+        """Return what a verifier keeps open here under this name; it is closed with all else."""
+        with self._lock:
+            if name not in self._kept:
+                self._kept[name] = make()
+            kept: T = self._kept[name]
+            return kept
+
     def close(self) -> None:
         """End every process that was started here."""
         with self._lock:
             workers, self._workers = self._workers, None
             opened, self._sandbox = self._sandbox, None
+            kept, self._kept = self._kept, {}
+        for one in kept.values():
+            one.close()
         if workers:
             workers.close()
         if opened and opened is not self._given:  # who opened it closes it
@@ -116,6 +160,7 @@ def configure(
     sandbox: str | Sandbox | None = None,
     workers: int | None = None,
     cache: int | None = None,
+    lean: str | None = None,
 ) -> None:
     """Choose what judging runs on, from now on; what is not given is left as it was.
 
@@ -125,6 +170,8 @@ def configure(
             or an open `sandbox.Sandbox`.
         workers: How many completions are judged at once; the usable cores by default.
         cache: How many verdicts are kept in memory; 0 keeps none.
+        lean: A Lake project whose packages are built, or the `lean` executable; REWARDS_LEAN or the
+            `lean` of the PATH by default. docs/lean.md names the other settings.
 
     Raises:
         ConfigurationError: If a value makes no sense.
@@ -135,7 +182,7 @@ def configure(
     for name, number, least in (("workers", workers, 1), ("cache", cache, 0)):
         if number is not None and number < least:
             raise ConfigurationError(f"{name} must be at least {least}, not {number}")
-    given: dict[str, Any] = {"sandbox": sandbox, "workers": workers, "cache": cache}
+    given: dict[str, Any] = {"sandbox": sandbox, "workers": workers, "cache": cache, "lean": lean}
     with _lock:
         before = _current.settings if _current else Settings()
         if _current and _current.pid == os.getpid():

@@ -35,6 +35,7 @@ GROUP = "rewards.verifiers"
 BUILTINS = {
     "code": "rewards.verifiers.code:code",
     "format": "rewards.verifiers.format:format_tags",
+    "lean": "rewards.verifiers.lean:lean",
     "length": "rewards.verifiers.length:length",
     "math": "rewards.verifiers.math:math",
 }

@@ -43,6 +43,11 @@ class Spec(BaseModel):
     """Whether a value of 0 here makes the whole composition 0."""
 
     @property
+    def part_name(self) -> str:
+        """What this part is called in a composition and in the metrics."""
+        return self.name or self.type
+
+    @property
     def value_range(self) -> tuple[float, float]:
         """The least and the greatest value that this spec can give, before its weight."""
         return 0.0, 1.0
@@ -163,7 +168,7 @@ def _compile_part(raw: Mapping[str, Any] | Spec) -> Part:
         raise SpecError(f"{name} spec cannot be written as JSON: {error}") from None
     spec.check()
     key = hashlib.sha256(f"{name}\n{generation()}\n{text}".encode()).hexdigest()
-    return Part(spec.name or spec.type, spec, verifier, key)
+    return Part(spec.part_name, spec, verifier, key)
 
 
 def _validate(verifier: Verifier, raw: Mapping[str, Any]) -> Spec:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
 from sandbox.types import Job, LimitHit, Limits, Outcome, Sandbox, SandboxError
 
@@ -22,13 +24,17 @@ logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
 
-def open_sandbox(backend: str = "auto", *, slots: int | None = None) -> Sandbox:
+def open_sandbox(
+    backend: str = "auto", *, slots: int | None = None, read_only: Sequence[str] = ()
+) -> Sandbox:
     """Open a sandbox.
 
     Args:
         backend: "docker"; "bubblewrap"; "auto", which takes the first of these that works here, and
             never the plain process; or "process", which is no security boundary.
         slots: How many jobs run at once; the usable cores by default.
+        read_only: Absolute paths of this machine that jobs may read besides the system's, under
+            the same names: a toolchain, say.
 
     Raises:
         SandboxError: If it cannot be started; the message says what to do.
@@ -37,12 +43,15 @@ def open_sandbox(backend: str = "auto", *, slots: int | None = None) -> Sandbox:
     slots = slots or len(os.sched_getaffinity(0))
     if backend not in BACKENDS:
         raise ValueError(f"no sandbox back end {backend!r}; known: {', '.join(BACKENDS)}")
-    opened = _open(backend, slots)
+    for path in read_only:
+        if Path(path).is_relative_to("/tmp") or Path(path).is_relative_to("/dev/shm"):
+            raise SandboxError(f"jobs have a /tmp of their own and cannot see {path}: move it")
+    opened = _open(backend, slots, read_only)
     logger.info("programs run in the %s sandbox, %d at once", opened.name, slots)
     return opened
 
 
-def _open(backend: str, slots: int) -> Sandbox:
+def _open(backend: str, slots: int, read_only: Sequence[str]) -> Sandbox:
     if backend == "process":
         from sandbox.process import open_process
 
@@ -52,11 +61,11 @@ def _open(backend: str, slots: int) -> Sandbox:
         from sandbox.docker import open_docker
 
         try:
-            return open_docker(slots)
+            return open_docker(slots, read_only=read_only)
         except SandboxError as error:
             if backend == "docker":
                 raise
             logger.info("no Docker, so bubblewrap: %s", error)
     from sandbox.bubblewrap import open_bubblewrap
 
-    return open_bubblewrap(slots)
+    return open_bubblewrap(slots, read_only)

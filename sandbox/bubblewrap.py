@@ -25,8 +25,8 @@ JAVA = "java-*"
 """Where Debian keeps the configuration that no Java starts without."""
 
 
-def open_bubblewrap(slots: int) -> SlotSandbox:
-    """Open a sandbox of `slots` bubblewrap containers.
+def open_bubblewrap(slots: int, read_only: Sequence[str] = ()) -> SlotSandbox:
+    """Open a sandbox of `slots` bubblewrap containers, in which these paths can be read.
 
     Raises:
         SandboxError: If bwrap is missing or cannot make namespaces here.
@@ -34,7 +34,7 @@ def open_bubblewrap(slots: int) -> SlotSandbox:
     complaints = []
     for bwrap in find_bwrap():
         try:
-            return _open(bwrap, slots)
+            return _open(bwrap, slots, read_only)
         except SandboxError as error:
             complaints.append(f"{bwrap}: {error}")
     if not complaints:
@@ -49,9 +49,9 @@ def open_bubblewrap(slots: int) -> SlotSandbox:
     )
 
 
-def _open(bwrap: str, slots: int) -> SlotSandbox:
+def _open(bwrap: str, slots: int, read_only: Sequence[str]) -> SlotSandbox:
     packages = find_packages()
-    command = build_command(bwrap, packages)
+    command = build_command(bwrap, packages, read_only)
 
     def start(trusted: bool, limits: Limits) -> Slot:
         channel = ProcessChannel(command, INSIDE_TOOLKIT)
@@ -71,7 +71,9 @@ def find_bwrap() -> list[str]:
     return [*found, str(bwrap_path())]
 
 
-def build_command(bwrap: str, packages: Sequence[Path] = ()) -> list[str]:
+def build_command(
+    bwrap: str, packages: Sequence[Path] = (), read_only: Sequence[str] = ()
+) -> list[str]:
     """Return the command line that starts an agent in its namespaces."""
     # No --die-with-parent: the kernel means the *thread* that started it, and threads come and go.
     # The agent notices that its channel hangs up, and is the first process of all in there.
@@ -92,8 +94,9 @@ def build_command(bwrap: str, packages: Sequence[Path] = ()) -> list[str]:
     for package in packages:
         command += ["--ro-bind", str(package), f"{INSIDE_PACKAGES}/{package.name}"]
     command += ["--ro-bind", str(PACKAGE), f"{INSIDE_TOOLKIT}/sandbox"]
-    command += ["--proc", "/proc", "--dev", "/dev"]
-    command += ["--tmpfs", "/tmp"]
+    command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    for shown in read_only:
+        command += ["--ro-bind", shown, shown]
     for path in ("/proc", "/dev/pts", "/dev", "/"):  # or a job could leave marks there
         command += ["--remount-ro", path]
     command += ["--chdir", "/tmp"]

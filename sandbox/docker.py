@@ -17,6 +17,7 @@ import os
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from sandbox.engine import connect
@@ -61,13 +62,20 @@ sys.modules["sandbox.agent"].main()
 """
 
 
-def open_docker(slots: int, *, image: str | None = None, runtime: str | None = None) -> SlotSandbox:
+def open_docker(
+    slots: int,
+    *,
+    image: str | None = None,
+    runtime: str | None = None,
+    read_only: Sequence[str] = (),
+) -> SlotSandbox:
     """Open a sandbox of `slots` containers.
 
     Args:
         slots: How many containers take programs.
         image: The image; SANDBOX_IMAGE or the one that `rewards sandbox build` makes by default.
         runtime: The engine's runtime, such as "runsc" for gVisor; SANDBOX_RUNTIME by default.
+        read_only: Paths of the engine's machine that can be read in containers.
 
     Raises:
         SandboxError: If the SDK, the engine or the image is missing; the message says what to do.
@@ -75,6 +83,7 @@ def open_docker(slots: int, *, image: str | None = None, runtime: str | None = N
     engine = Engine(
         image or os.environ.get("SANDBOX_IMAGE") or DEFAULT_IMAGE,
         runtime or os.environ.get("SANDBOX_RUNTIME") or None,
+        read_only,
     )
     engine.remove_orphans()
     return SlotSandbox("docker", slots, engine.start_slot, engine.client.close)
@@ -83,8 +92,8 @@ def open_docker(slots: int, *, image: str | None = None, runtime: str | None = N
 class Engine:
     """Starts containers, and removes those whose owner is no more."""
 
-    def __init__(self, image: str, runtime: str | None) -> None:
-        self.image, self.runtime = image, runtime
+    def __init__(self, image: str, runtime: str | None, read_only: Sequence[str] = ()) -> None:
+        self.image, self.runtime, self.read_only = image, runtime, read_only
         self.client = connect(ENGINE_TIMEOUT_S, connections=64)
         self._seen_working = False
         import docker.errors
@@ -142,6 +151,7 @@ class Engine:
             "ipc_mode": "private",
             "read_only": True,
             "tmpfs": {"/tmp": place, "/dev/shm": place},
+            "volumes": {path: {"bind": path, "mode": "ro"} for path in self.read_only},
             "cap_drop": ["ALL"],
             "cap_add": list(CAPABILITIES),
             "security_opt": ["no-new-privileges"],

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, Self
 
+STARVED_SHARE = 0.5
+"""An overrun of wall time is the machine's fault if the job waited this much of it for a core: one
+that would have run for all of its wall time has at most a third of it in its CPU limit."""
+
 LimitHit = Literal["cpu", "wall", "memory", "output", "processes"]
 
 
@@ -99,6 +103,11 @@ class Outcome:
     """Whether it was ended because the job it talked to had ended."""
     infra_error: str | None = None
     """The machine's failure: the other fields then say nothing about the program."""
+
+    @property
+    def starved(self) -> bool:
+        """Whether it overran its wall time because it waited for a core: the machine's failure."""
+        return self.limit == "wall" and self.starved_s > STARVED_SHARE * self.wall_s
 
     @property
     def ok(self) -> bool:

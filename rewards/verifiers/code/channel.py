@@ -10,16 +10,8 @@ from sandbox import Job, Limits, Outcome, Sandbox
 
 RESULT_ROOM = 1 << 16
 """Bytes that a result may take beyond what is expected."""
-STARVED_SHARE = 0.5
-"""An overrun of wall time is the machine's fault if the job waited this much of it for a core: one
-that would have run for all of its wall time has at most a third of it in its CPU limit."""
 REASONS = {"syntax": "syntax", "error": "exception", "not_plain": "not_plain"}
 """What a driver reports instead of an answer -> the verdict that it means."""
-
-
-def is_starved(outcome: Outcome) -> bool:
-    """Whether a job overran its wall time because it waited for a core: the machine's failure."""
-    return outcome.limit == "wall" and outcome.starved_s > STARVED_SHARE * outcome.wall_s
 
 
 def make_job(
@@ -56,7 +48,7 @@ def ask_checker(
     outcome = sandbox.run(make_job(drivers.CHECK, task, Limits()), trusted=True)
     if outcome.infra_error is not None:
         return False, "", outcome.infra_error
-    if is_starved(outcome):
+    if outcome.starved:
         return False, "", f"it spent {outcome.starved_s:.1f} s waiting for a core"
     frame = read_frame(outcome, "verdict")
     if "verdict" in frame:

@@ -14,7 +14,6 @@ from rewards.verifiers.code.channel import (
     REASONS,
     RESULT_ROOM,
     ask_checker,
-    is_starved,
     make_job,
     read_frame,
 )
@@ -209,7 +208,7 @@ class _Runner:
     def _run(self, job: Job) -> Outcome:
         """Run a job; one that ran out of wall time while it waited for a core runs once more."""
         outcome = self.sandbox.run(job)
-        if is_starved(outcome):
+        if outcome.starved:
             outcome = self.sandbox.run(job)
         return outcome
 
@@ -234,7 +233,7 @@ def _diagnose(
 ) -> tuple[str | None, str]:
     if outcome.infra_error is not None:
         return "infra_error", outcome.infra_error
-    if is_starved(outcome):
+    if outcome.starved:
         waited = f"{outcome.starved_s:.1f} s of {outcome.wall_s:.1f} s waiting for a core"
         return "infra_error", f"the machine is overloaded: the program spent {waited}, twice"
     if outcome.limit in ("cpu", "wall"):

@@ -1,0 +1,66 @@
+"""The back end to judge by: one `lean` a file, in the sandbox, and the compiled file back."""
+
+from __future__ import annotations
+
+from rewards.verifiers.lean.assemble import Source
+from rewards.verifiers.lean.backends import Compiled, Limit
+from rewards.verifiers.lean.commands import Finished, run_command
+from rewards.verifiers.lean.messages import OVERFLOW, find_trouble, parse_output
+from rewards.verifiers.lean.setup import Toolchain
+from sandbox import Sandbox
+
+MODULE = "Task"
+"""Of the target and of every submission alike: names of private constants hold the module's."""
+LIMITS: dict[str, Limit] = {"cpu": "time", "wall": "time"}
+
+
+class ProcessBackend:
+    """Starts `lean --json -o` for each file."""
+
+    name = "process"
+    makes_oleans = True
+
+    def __init__(self, sandbox: Sandbox, toolchain: Toolchain, memory_mb: int) -> None:
+        self.sandbox, self.toolchain, self.memory_mb = sandbox, toolchain, memory_mb
+        self.version = toolchain.version
+
+    def compile(self, source: Source, timeout_s: float) -> Compiled:
+        """Compile a file; a time limit counts CPU seconds, and wall seconds unless it starved."""
+        # One thread, for a proof's time must not depend on its neighbours; the reserved stacks of
+        # more threads would also count where memory is limited.
+        argv = [self.toolchain.lean, "--json", "-j1", "-s8192", "-o", f"{MODULE}.olean"]
+        done = run_command(
+            self.sandbox,
+            [*argv, f"{MODULE}.lean"],
+            self.toolchain.environment,
+            {f"{MODULE}.lean": source.text.encode()},
+            outputs=[f"{MODULE}.olean"],
+            timeout_s=timeout_s,
+            memory_mb=self.memory_mb,
+        )
+        return self._read(done, source)
+
+    def _read(self, done: Finished, source: Source) -> Compiled:
+        elapsed_s, limit = done.outcome.wall_s, done.outcome.limit
+        if done.trouble:
+            return Compiled(trouble=done.trouble, elapsed_s=elapsed_s)
+        messages = parse_output(done.outcome.stdout, done.outcome.stderr)
+        if limit is not None:
+            return Compiled(messages, limit=LIMITS.get(limit, limit), elapsed_s=elapsed_s)
+        crash = f"signal {-done.status}" if done.status and done.status < 0 else ""
+        overflow = next((m.text for m in messages if m.severity == "raw" and OVERFLOW.search(m.text)), "")
+        trouble = find_trouble(messages, source.header_lines)
+        if crash and not overflow:
+            trouble = trouble or f"lean ended by {crash}"
+        if trouble and done.status:
+            return Compiled(messages, trouble=trouble, elapsed_s=elapsed_s)
+        return Compiled(
+            messages,
+            done.files.get(f"{MODULE}.olean"),
+            failed=done.status != 0,
+            crash=overflow,
+            elapsed_s=elapsed_s,
+        )
+
+    def close(self) -> None:
+        """Leave the sandbox to whoever opened it."""

@@ -1,0 +1,1 @@
+"""What runs inside the sandbox; nothing here imports the rest of the library."""

@@ -1,0 +1,148 @@
+"""Where Lean is on this machine, as its operator says.
+
+Specs come out of data files, so none of this can be said there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Self
+
+from rewards.errors import ConfigurationError
+
+ASK_TIMEOUT_S = 60.0
+DEFAULT_MEMORY_MB = 8192
+
+
+class LeanMissing(RuntimeError):
+    """There is no Lean here that could be used; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class LeanSetup:
+    """How Lean is reached. Each field is also an environment variable, named in its docstring."""
+
+    lean: str | None = None
+    """REWARDS_LEAN: a Lake project whose packages are built, or the `lean` executable; the one of
+    the PATH by default."""
+    repl: str | None = None
+    """REWARDS_LEAN_REPL: the executable of leanprover-community/repl, of the same Lean version."""
+    kimina_url: str | None = None
+    """REWARDS_KIMINA_URL: a Kimina Lean server."""
+    kimina_key: str | None = None
+    """REWARDS_KIMINA_KEY: its API key, if it wants one."""
+    safe_verify: str | None = None
+    """REWARDS_SAFE_VERIFY: the executable of SafeVerify, of the same Lean version."""
+    comparator: str | None = None
+    """REWARDS_COMPARATOR: the executable of leanprover/comparator, of the same Lean version."""
+    readable: tuple[str, ...] = ()
+    """REWARDS_LEAN_READABLE: more folders that Lean needs, with colons between them."""
+    memory_mb: int = DEFAULT_MEMORY_MB
+    """REWARDS_LEAN_MEMORY_MB: resident memory of one Lean, mapped library files included."""
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Read the environment variables.
+
+        Raises:
+            ConfigurationError: If the memory is not a number.
+        """
+        given: dict[str, object] = {}
+        for one in fields(cls):
+            prefix = "REWARDS_LEAN_" if one.name in ("repl", "readable", "memory_mb") else "REWARDS_"
+            text = os.environ.get(prefix + one.name.upper(), "")
+            if not text:
+                continue
+            if one.name == "readable":
+                given[one.name] = tuple(text.split(":"))
+            elif one.name == "memory_mb":
+                if not text.isdecimal():
+                    raise ConfigurationError(f"{prefix}MEMORY_MB must be a number, not {text!r}")
+                given[one.name] = int(text)
+            else:
+                given[one.name] = text
+        return cls(**given)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A Lean that was found to run."""
+
+    lean: str
+    version: str
+    """What it says of itself, with the commit."""
+    prefix: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What `lean` needs to find the libraries of its project."""
+    readable: tuple[str, ...] = ()
+    """The folders that must be seen inside the sandbox."""
+
+    def tool(self, name: str) -> str | None:
+        """Return the path of another program of the toolchain, if it has one of this name."""
+        path = Path(self.prefix, "bin", name)
+        return str(path) if path.is_file() else None
+
+
+def find_toolchain(setup: LeanSetup) -> Toolchain:
+    """Ask Lean what it is and where its libraries are.
+
+    This runs programs of the operator, outside the sandbox: `lean`, and `lake env` in a project.
+
+    Raises:
+        LeanMissing: If there is none, or it does not answer.
+    """
+    environment: dict[str, str] = {}
+    given = Path(setup.lean).expanduser().resolve() if setup.lean else None
+    if given and given.is_dir():
+        environment = _lake_environment(given)
+        lean = str(Path(environment["LEAN_SYSROOT"], "bin", "lean"))
+    else:
+        lean = str(given) if given else shutil.which("lean") or ""
+    if not lean:
+        raise LeanMissing(
+            "no `lean` on the PATH: install elan and a toolchain, or set REWARDS_LEAN to the"
+            " executable or to a Lake project (see docs/lean.md)"
+        )
+    version, prefix = _ask(lean, "--version"), _ask(lean, "--print-prefix")
+    real = str(Path(prefix, "bin", "lean"))  # elan's `lean` only starts the one of a toolchain
+    readable = {prefix, *setup.readable, *([str(given)] if environment and given else [])}
+    readable |= {str(Path(p).resolve()) for p in environment.get("LEAN_PATH", "").split(":") if p}
+    kept = {name: environment[name] for name in ("LEAN_PATH", "LEAN_SYSROOT") if name in environment}
+    kept |= {"PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp"}
+    return Toolchain(real, version, prefix, kept, _outermost(readable))
+
+
+def _lake_environment(project: Path) -> dict[str, str]:
+    lake = shutil.which("lake")
+    if lake is None:
+        raise LeanMissing(f"no `lake` on the PATH to open the project {project} with: install elan")
+    lines = _ask(lake, "env", folder=project).splitlines()
+    found = dict(line.split("=", 1) for line in lines if "=" in line)
+    if "LEAN_SYSROOT" not in found:
+        raise LeanMissing(f"`lake env` in {project} names no LEAN_SYSROOT: does it build there?")
+    return found
+
+
+def _ask(*command: str, folder: Path | None = None) -> str:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=True
+        )
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr or error.stdout).strip()[-500:]
+        raise LeanMissing(f"`{' '.join(command)}` failed: {said}") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LeanMissing(f"`{' '.join(command)}` does not answer: {error}") from None
+    return done.stdout.strip()
+
+
+def _outermost(paths: set[str]) -> tuple[str, ...]:
+    """Drop what lies inside another one."""
+    return tuple(
+        sorted(p for p in paths if not any(p != q and Path(p).is_relative_to(q) for q in paths))
+    )
