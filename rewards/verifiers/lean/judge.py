@@ -13,7 +13,7 @@ from rewards.errors import SpecError
 from rewards.score import Score, Verdict
 from rewards.verifiers.lean.assemble import Source, assemble
 from rewards.verifiers.lean.backends import Compiled
-from rewards.verifiers.lean.comparer import Comparison
+from rewards.verifiers.lean.comparer import CannotCompare, Comparison
 from rewards.verifiers.lean.extract import Submission
 from rewards.verifiers.lean.filter import find_forbidden
 from rewards.verifiers.lean.machine import LeanMachine, Route
@@ -132,11 +132,12 @@ class Judgement:
         if compiled.olean is None:
             return _reject("Lean ended without writing what it compiled", "no_olean", **shown)
         spec = self.spec
-        comparison = self.machine.comparer.compare(
-            target, compiled.olean, spec.theorem, spec.allowed_axioms
-        )
-        if comparison.trouble:
-            return _unjudged("the compiled files could not be compared", comparison.trouble)
+        try:
+            comparison = self.machine.comparer.compare(
+                target, compiled.olean, spec.theorem, spec.allowed_axioms
+            )
+        except CannotCompare as error:
+            return _unjudged("the compiled files could not be compared", str(error))
         shown["axioms"] = list(comparison.axioms)
         if comparison.code != "ok":
             if self._is_partial(comparison, compiled):
@@ -144,7 +145,7 @@ class Judgement:
                 return Score(
                     spec.partial, Verdict.PARTIAL, reason, evidence={"code": "partial", **shown}
                 )
-            return _reject(comparison.reason, _code(comparison), **shown)
+            return _reject(comparison.reason, _code(comparison), found=comparison.code, **shown)
         for ruling in self._second_opinions(target, compiled.olean, source):
             if ruling.trouble:
                 return _unjudged("the proof could not be checked again", ruling.trouble)
@@ -174,8 +175,9 @@ class Judgement:
 def _code(comparison: Comparison) -> str:
     """Return the reason code of a comparison that found a difference."""
     if comparison.code == "axiom":
-        return "sorry" if "sorryAx" in comparison.foreign else "axiom"
-    return comparison.code if comparison.code in ("unsafe", "olean") else "statement_changed"
+        return "sorry" if comparison.sorry else "axiom"
+    own = ("unsafe", "partial", "olean")
+    return comparison.code if comparison.code in own else "statement_changed"
 
 
 def _reject(reason: str, code: str, **evidence: Any) -> Score:
