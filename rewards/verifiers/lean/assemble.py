@@ -10,7 +10,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal
 
 from rewards.verifiers.lean.lexer import LexError, Token, lex
@@ -19,6 +19,7 @@ from rewards.verifiers.lean.names import (
     DECLARATION_KEYWORDS,
     declares,
     lex_statement,
+    word_set,
 )
 from rewards.verifiers.lean.tactics import is_tactics, realign
 
@@ -27,7 +28,7 @@ Form = Literal["file", "term", "tactics"]
 # A command of its own, so that the submission cannot continue the one before it: `∨ True` after a
 # definition of the preamble, a further name after `open Nat`.
 _BARRIER = "section\nend\n"
-_WITHIN_PROOFS = frozenset({"open", "set_option"})
+_WITHIN_PROOFS = word_set("open set_option")
 """Commands that are also tactics and terms, with `in`."""
 
 
@@ -155,7 +156,7 @@ def _proof_start(tokens: Sequence[Token]) -> int:
 
 def _escape_line(tokens: Sequence[Token]) -> int | None:
     commands = COMMAND_KEYWORDS - _WITHIN_PROOFS
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         command = token.keyword in commands or token.text.startswith("#")
         if command and token.line > before.line:
             return token.line

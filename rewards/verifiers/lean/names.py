@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rewards.verifiers.lean.lexer import LexError, Token, lex
 
-THEOREM_KEYWORDS = frozenset({"theorem", "lemma"})
-DECLARATION_KEYWORDS = THEOREM_KEYWORDS | frozenset(
-    "def abbrev axiom opaque instance structure class inductive coinductive irreducible_def".split()
+
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(words.split())
+
+
+THEOREM_KEYWORDS = word_set("theorem lemma")
+DECLARATION_KEYWORDS = THEOREM_KEYWORDS | word_set(
+    "def abbrev axiom opaque instance structure class inductive coinductive irreducible_def"
 )
-COMMAND_KEYWORDS = DECLARATION_KEYWORDS | frozenset(
-    "example namespace section end universe variable open export attribute set_option mutual "
-    "private protected public noncomputable nonrec unsafe partial local scoped include omit deriving "
-    "notation notation3 infix infixl infixr prefix postfix macro macro_rules syntax elab elab_rules "
-    "initialize import alias suppress_compilation".split()
+_MODIFIERS = word_set(
+    "private protected public noncomputable nonrec open set_option local scoped include omit"
+)
+"""What may stand before the keyword of a theorem, alone or as `open ... in`."""
+COMMAND_KEYWORDS = (
+    DECLARATION_KEYWORDS
+    | _MODIFIERS
+    | word_set(
+        "example namespace section end universe variable export attribute mutual unsafe partial "
+        "deriving notation notation3 infix infixl infixr prefix postfix macro macro_rules syntax "
+        "elab elab_rules initialize import alias suppress_compilation"
+    )
 )
 """The words that begin a command, of Lean and of what Mathlib adds in proofs' files."""
 
@@ -24,7 +38,7 @@ def declares(tokens: Sequence[Token], name: str) -> bool:
     wanted = name_parts(name)[-1]
     return any(
         word.keyword in DECLARATION_KEYWORDS and declared.path[-1:] == (wanted,)
-        for word, declared in zip(tokens, tokens[1:], strict=False)
+        for word, declared in pairwise(tokens)
     )
 
 
@@ -56,7 +70,7 @@ def statement_name(statement: str) -> str:
         if token.keyword in THEOREM_KEYWORDS and not depth:
             if after is None or after.kind != "word":
                 raise ValueError(f"`{token.text}` is followed by no name: {statement!r:.100}")
-            return after.text
+            return after.text.removeprefix("_root_.")
         if token.keyword in COMMAND_KEYWORDS - _MODIFIERS and not depth:
             raise ValueError(f"a statement begins with theorem or lemma, not `{token.text}`")
     raise ValueError(f"a statement begins with theorem or lemma: {statement!r:.100}")
@@ -72,9 +86,3 @@ def lex_statement(statement: str) -> tuple[Token, ...]:
         return lex(statement)
     except LexError as error:
         raise ValueError(f"the statement cannot be read: {error}") from None
-
-
-_MODIFIERS = frozenset(
-    "private protected public noncomputable nonrec open set_option local scoped include omit".split()
-)
-"""What may stand before the keyword of a theorem, alone or as `open ... in`."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewards.verifiers.lean.lexer import Token
+from rewards.verifiers.lean.names import word_set
 
-TACTICS = frozenset(
+TACTICS = word_set(
     """
     abel abel_nf aesop aesop_cat all_goals and_intros any_goals apply apply? apply_assumption
     apply_fun apply_mod_cast apply_rules assumption assumption_mod_cast beta_reduce bv_decide
@@ -25,16 +26,16 @@ TACTICS = frozenset(
     set simp simp! simp? simp_all simp_all? simp_all_arith simp_arith simp_rw simpa simpa! simpa?
     skip solve_by_elim specialize split split_ands split_ifs stop subsingleton subst subst_eqs
     subst_vars tauto tfae_finish tfae_have trivial try unfold use use! wlog zify
-    """.split()
+    """
 )
 """Words that begin a tactic and, by themselves, hardly ever a proof term."""
 
-_EITHER = frozenset("have let show calc match if suffices rfl open set_option haveI letI".split())
+_EITHER = word_set("have let show calc match if suffices rfl open set_option haveI letI")
 """Words that begin a tactic or a term."""
-_TERM_ONLY = frozenset({"fun", "λ", "⟨", "@", "by", ":=", "("})
-_OPENERS = frozenset(
-    "by => := do with at from using then else in calc all_goals any_goals try repeat repeat' focus "
-    ", ( [ { ⟨ · | > first".split()
+_TERM_ONLY = word_set("fun λ ⟨ @ by := (")
+_OPENERS = word_set(
+    "by := do with at from using then else in calc all_goals any_goals try repeat repeat' focus "
+    ", ( [ { ⟨ · | > first"
 )
 """What a line ends with when the next one, further right, belongs to it."""
 
