@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rewards.verifiers.lean.lexer import AmbiguousError, LexError, Token, lex
+from rewards.verifiers.lean.names import COMMAND_KEYWORDS
 
 Profile = Literal["strict", "expr", "off"]
 Place = Literal["keyword", "tactic", "command", "name", "attribute"]
@@ -98,8 +99,7 @@ RULES = (
         "strict expr",
         "it runs code while the file is compiled",
         "run_cmd run_elab run_meta run_tac run_conv by_elab initialize builtin_initialize meta "
-        "include_str *simproc *simproc_decl simproc_pattern norm_num_ext declare_*config_elab "
-        "register_*",
+        "include_str *simproc *simproc_decl *grind_propagator declare_*config_elab register_*",
     ),
     Rule(
         "command",
@@ -115,7 +115,9 @@ RULES = (
         "Elab Meta CoreM MetaM TermElabM TacticM CommandElabM MacroM SimpM DSimpM SimprocM GrindM "
         "AttrM ImportM addDecl* addAndCompile setEnv modifyEnv evalConst* evalDecl evalExpr*",
     ),
-    Rule("name", "strict expr", "a proof has no use for effects", "IO EIO BaseIO"),
+    Rule(
+        "name", "strict expr", "a proof has no use for effects", "IO EIO BaseIO RealWorld FilePath"
+    ),
     Rule(
         "name",
         "strict expr",
@@ -136,7 +138,7 @@ RULES = (
         "init export builtin_* run_builtin_* macro tactic *_elab *_parser parenthesizer formatter "
         "*_parenthesizer *_formatter app_unexpander delab app_delab *simproc* sevalproc norm_num "
         "positivity linter env_linter *code_action* widget_module server_rpc_method* "
-        "try_suggestion *_handler quot_precheck unused_variables_ignore_fn grind_propagator doc_*",
+        "try_suggestion *_handler *_tactic *discharger quot_precheck unused_variables_ignore_fn grind_propagator doc_*",
     ),
     Rule("command", "strict expr off", "it ends the file before its end", "#exit"),
     Rule("keyword", "strict expr off", "the header is the task's", "import prelude", "import"),
@@ -145,11 +147,12 @@ RULES = (
 SAFE_OPTIONS = re.compile(
     r"maxHeartbeats|maxRecDepth|maxSynthPendingDepth|autoImplicit|relaxedAutoImplicit|autoLift"
     r"|smartUnfolding|simprocs|quotPrecheck|hygiene|warningAsError|checkBinderAnnotations"
-    r"|(?:synthInstance|exponentiation|linter|pp|trace|profiler|diagnostics|tactic|grind|aesop"
-    r"|backward|deprecated|says|match|push_cast)(?:\.\w+)+|profiler|diagnostics"
+    r"|(?:synthInstance|exponentiation|linter|pp|trace(?!\.profiler)|profiler|diagnostics|tactic|grind"
+    r"|aesop|backward|deprecated|says|match|push_cast)(?:\.\w+)+|profiler|diagnostics"
 )
 """Options that change what is tried and shown, and not what counts as proved; all others are
-refused (`debug.skipKernelTC`, `warn.sorry`, `interpreter.*`, `compiler.*`, `sat.solver`)."""
+refused (`debug.skipKernelTC`, `warn.sorry`, `interpreter.*`, `sat.solver`; `trace.profiler.output`
+writes a file)."""
 
 
 def find_forbidden(text: str, profile: Profile = "strict") -> Forbidden | None:
@@ -214,7 +217,7 @@ def _breaks(rule: Rule, tokens: Sequence[Token], index: int, in_attribute: bool)
 def _begins_tactic(tokens: Sequence[Token], index: int) -> bool:
     if index == 0 or tokens[index - 1].line < tokens[index].line:
         return True
-    return tokens[index - 1].text in ("by", ";", "·", ".", ">", "|", "(", "{")
+    return tokens[index - 1].text in ("by", ";", "·", ".", ">", "|")
 
 
 def _option(name: Token) -> Iterator[Forbidden]:
@@ -230,8 +233,8 @@ def _in_context(tokens: Sequence[Token], index: int) -> Iterator[Forbidden]:
     before = tokens[index - 1].text if index else ""
     after = [t.text for t in tokens[index + 1 : index + 3]] + ["", ""]
     found = ""
-    if token.keyword == "unsafe" and before not in ("add", "aesop") and after[1] != "%":
-        found = "it need not be sound"  # unlike in `aesop (add unsafe 50% foo)`
+    if token.keyword == "unsafe" and not _is_rule_of_aesop(before, *after[:2]):
+        found = "it need not be sound"
     elif token.keyword == "private" and before == "open":
         found = "it opens what a library keeps from proofs"
     elif token.keyword == "eval" and after[0] == "%":
@@ -240,6 +243,11 @@ def _in_context(tokens: Sequence[Token], index: int) -> Iterator[Forbidden]:
         found = "it trusts compiled code instead of the kernel"
     if found:
         yield Forbidden(token.text, token.line, "forbidden_token", f"`{token.text}`: {found}")
+
+
+def _is_rule_of_aesop(before: str, first: str, second: str) -> bool:
+    """Recognise `unsafe` in `aesop (add unsafe 50% foo)`, where it is but a word for a guess."""
+    return second == "%" or (before in ("add", "aesop") and first not in COMMAND_KEYWORDS)
 
 
 def _module_header(tokens: Sequence[Token]) -> Forbidden | None:
