@@ -1,0 +1,12 @@
+"""Programs that run apart, over compiled Lean files that hostile code may have written.
+
+    heap       the objects of an .olean file
+    terms      names, levels, expressions and constants, each term once
+    olean      a module: its imports and its constants
+    show       terms as text
+    compare    whether a submission proves the statement of a target
+    Compare.lean    the same comparison, as a Lean program
+
+The Python ones are shipped as plain modules to where nothing else of this package exists: they use
+the standard library and each other only.
+"""
