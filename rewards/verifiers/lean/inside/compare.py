@@ -19,10 +19,11 @@ from rewards.verifiers.lean.inside.show import name_parts, parse_name, show_diff
 from rewards.verifiers.lean.inside.terms import Terms
 
 PRIMITIVES = (
-    *(f"Nat.{name}" for name in "add sub mul div mod gcd beq ble land lor xor pow log2".split()),
-    *("Nat", "Nat.zero", "Nat.succ", "Nat.pred", "Nat.shiftLeft", "Nat.shiftRight"),
-    *("Bool", "Bool.true", "Bool.false", "Char", "Char.ofNat", "List", "List.nil", "List.cons"),
-    *("String", "String.mk", "String.ofList", "Quot", "Quot.mk", "Quot.lift", "Quot.ind"),
+    *("Nat", "Nat.zero", "Nat.succ", "Nat.add", "Nat.sub", "Nat.mul", "Nat.div", "Nat.mod"),
+    *("Nat.gcd", "Nat.beq", "Nat.ble", "Nat.land", "Nat.lor", "Nat.xor", "Nat.shiftLeft"),
+    *("Nat.shiftRight", "Nat.pow", "Nat.log2", "Nat.pred", "Bool", "Bool.true", "Bool.false"),
+    *("String", "String.mk", "String.ofList", "Char", "Char.ofNat", "List", "List.nil"),
+    *("List.cons", "Quot", "Quot.mk", "Quot.lift", "Quot.ind", "Eq", "Eq.refl"),
     *("Lean.reduceBool", "Lean.reduceNat"),
 )
 """Constants that the kernel computes with by name, whatever their definitions say."""
@@ -82,7 +83,7 @@ def compare(
     """
     terms = Terms()
     wanted, theorem = _Trusted(target, terms), parse_name(terms, name)
-    known = [_Trusted(data, terms) for data in imports.values()]
+    known = _load(wanted, imports)
     if theorem not in wanted.words or wanted.kind(theorem) != "theorem":
         raise TargetError(f"the target has no theorem {name}")
     facts: dict[str, Any] = {}
@@ -100,12 +101,24 @@ def compare(
     return {**facts, "code": "ok", "reason": f"{name} is the theorem asked for"}
 
 
+def _load(target: Module, imports: Mapping[str, bytes]) -> list[Module]:
+    modules: list[Module] = [_Trusted(data, target.terms) for data in imports.values()]
+    for module in (target, *modules):
+        if lost := [n for n, _ in module.imports if show_name(module.terms, n) not in imports]:
+            raise TargetError(f"the import {show_name(module.terms, lost[0])} is not there")
+        if module.heap.lean != target.heap.lean:
+            raise TargetError("the target and its imports are not from one version of Lean")
+    return modules
+
+
 class _Comparison:
     def __init__(
         self, wanted: Module, got: Module, imports: Sequence[Module], theorem: int
     ) -> None:
         self.terms = wanted.terms
         self.wanted, self.got, self.imports, self.theorem = wanted, got, imports, theorem
+        self.renamed = got
+        """The submission with the theorem's universe parameters called as in the target."""
         self.reached: list[int] = []
         """The constants that the theorem of the submission leads to."""
 
@@ -132,11 +145,14 @@ class _Comparison:
         if len(params) != len(others):
             counts = f"{len(params)} universe parameters, not {len(others)}"
             raise _Rejected("type", f"{shown} has {counts}")
-        self.got.rename_levels(params, others)
-        asked, stated = (self.terms.type_of(m.constant(self.theorem)) for m in self._both())
+        self.renamed = self.got.renamed(params, others)
+        both = (self.wanted, self.renamed)
+        asked, stated = (self.terms.type_of(m.constant(self.theorem)) for m in both)
         if asked != stated:
             texts = show_difference(self.terms, asked, stated)
-            raise _Rejected("type", "asked was: {}  stated is: {}".format(*texts))
+            raise _Rejected(
+                "type", "another statement; asked was: {}; proved is: {}".format(*texts)
+            )
 
     def check_statement(self) -> None:
         """Check that the constants of the statement, and the kernel's own, are the target's."""
@@ -145,7 +161,8 @@ class _Comparison:
         recursors = [n for n in self.wanted.words if self.wanted.kind(n) == "recursor"]
         roots = [self.theorem, *primitives, *recursors]
         for name in reach(self.terms, roots, self._stated):
-            if any(name in m.words for m in self._both()) and not self._is_same(name):
+            declared = name in self.wanted.words or name in self.got.words
+            if declared and not self._is_same(name):
                 shown = show_name(self.terms, name)
                 raise _Rejected("statement_constant", f"{shown} is not what it is in the target")
 
@@ -179,24 +196,24 @@ class _Comparison:
         if foreign:
             raise _Rejected("axiom", f"the proof rests on {', '.join(foreign[:MOST_LISTED])}")
 
-    def _both(self) -> tuple[Module, Module]:
-        return self.wanted, self.got
-
     def _stated(self, name: int) -> list[int]:
+        return self._content(self.wanted, name) if name in self.wanted.words else []
+
+    def _content(self, module: Module, name: int) -> list[int]:
         """Return what counts of a constant of the statement: of a theorem, not its proof."""
-        if name not in self.wanted.words:
-            return []
-        constant = self.wanted.constant(name)
-        is_theorem = self.terms[constant].label == "theorem"
+        constant = module.constant(name)
+        is_theorem = module.kind(name) == "theorem"
         return [self.terms.signature(constant) if is_theorem else constant]
 
     def _is_same(self, name: int) -> bool:
-        if any(name not in m.words for m in self._both()):
+        if name not in self.wanted.words or name not in self.got.words:
             return False
-        ours, theirs = (m.constant(name) for m in self._both())
-        kinds = {self.terms[constant].label for constant in (ours, theirs)}
-        signatures = {self.terms.signature(constant) for constant in (ours, theirs)}
-        return ours == theirs or (kinds == {"theorem"} and len(signatures) == 1)
+        ours = self._stated(name)
+        kind = self.wanted.kind(name)
+        # What was made for the statement has its parameters; all else keeps names of its own.
+        return kind == self.got.kind(name) and any(
+            ours == self._content(module, name) for module in (self.got, self.renamed)
+        )
 
     def _is_ours(self, name: int) -> bool:
         """Tell whether a constant is an import's, or the target's own and unchanged."""

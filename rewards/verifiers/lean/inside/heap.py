@@ -41,10 +41,12 @@ class Heap:
             raise OleanError(f"{len(data)} bytes are more than the {MAX_BYTES} that are read here")
         if len(data) < HEADER.size or not data.startswith(MAGIC):
             raise OleanError("it does not start like an .olean file of format 2 (Lean 4.35)")
-        _, flags, version, commit, self.base, self.root = HEADER.unpack_from(data)
+        _, flags, version, commit, base, root = HEADER.unpack_from(data)
         if flags != GMP:
             raise OleanError(f"flags {flags}: big numbers in a form that is not read here")
         self.data = data
+        self.base: int = base
+        self.root: Word = root
         self.lean = (version.rstrip(b"\0"), commit)
         """Version and commit of the Lean that wrote it."""
 
@@ -102,7 +104,7 @@ class Heap:
         return value
 
     def _find(self, word: Word, size: int = 8) -> int:
-        at = word - self.base
+        at: int = word - self.base
         if word & 7 or not HEADER.size <= at <= len(self.data) - size:
             raise OleanError(f"a pointer to {at:#x}, where no object is")
         return at

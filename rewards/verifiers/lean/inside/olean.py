@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 from rewards.verifiers.lean.inside.heap import Heap, OleanError, Word
@@ -45,13 +46,17 @@ class Module:
             raise OleanError("a constant has two universe parameters of one name")
         return params
 
-    def rename_levels(self, own: Sequence[int], others: Sequence[int]) -> None:
-        """Call the universe parameters `own` by the names `others`, in every constant.
+    def renamed(self, own: Sequence[int], others: Sequence[int]) -> Module:
+        """Return this module with the universe parameters `own` called `others` everywhere.
 
-        A parameter that has one of the other names already gets a name that nothing else has.
+        A parameter that has one of the other names already gets a name that nothing else has, so
+        every constant still says the same.
         """
+        view = copy.copy(self)
         fresh = {name: self.terms.add("fresh", parts=(name,)) for name in others}
-        self.reader.levels = {**fresh, **dict(zip(own, others, strict=True))}
+        levels = {**fresh, **dict(zip(own, others, strict=True))}
+        view.reader = Reader(self.terms, self.heap, levels)
+        return view
 
     def _index(self, names: Sequence[Word], words: Sequence[Word]) -> dict[int, Word]:
         if len(names) != len(words):

@@ -23,7 +23,6 @@ LAYOUTS: dict[str, tuple[str | int, ...]] = {
     "nil": (),
     "sort": ("Sort ", 0),
     "zero": ("0",),
-    "succ": (0, "+1"),
     "max": ("max ", 0, " ", 1),
     "imax": ("imax ", 0, " ", 1),
     "param": (0,),
@@ -38,7 +37,7 @@ LAYOUTS: dict[str, tuple[str | int, ...]] = {
 }
 """How a term reads: text, and parts by their place; "@" is the variable that it binds."""
 BINDERS = {"lam", "pi", "let"}
-COMPOUND = {"sort", "succ", "max", "imax", "app", *BINDERS}
+COMPOUND = {"sort", "max", "imax", "app", *BINDERS}
 
 Piece = str | tuple[int, int, bool]
 """Text, or a term at a depth of binders, and whether it needs brackets."""
@@ -115,9 +114,12 @@ def _pieces(terms: Terms, number: int, depth: int, tight: bool) -> list[Piece]:
     if label == "bvar":
         index = depth - 1 - int(terms[parts[0]].payload)
         return [f"x{index}" if index >= 0 else "(loose)"]
+    if label == "succ":
+        return _show_level(terms, number, depth)
     binds = label in BINDERS
     pieces: list[Piece] = []
-    for element in LAYOUTS[label]:
+    is_last = label in ("const", "levels") and not terms[parts[1]].parts
+    for element in (0,) if is_last else LAYOUTS[label]:
         if isinstance(element, str):
             pieces.append(element.replace("@", f"x{depth}"))
         elif terms[parts[element]].label in ("str", "num", "anonymous", "fresh"):
@@ -127,6 +129,14 @@ def _pieces(terms: Terms, number: int, depth: int, tight: bool) -> list[Piece]:
             below = depth + 1 if binds and element == len(parts) - 1 else depth
             pieces.append((parts[element], below, not (binds or is_function)))
     return ["(", *pieces, ")"] if tight and label in COMPOUND else pieces
+
+
+def _show_level(terms: Terms, number: int, depth: int) -> list[Piece]:
+    steps = 0
+    while terms[number].label == "succ" and steps < LONGEST_TERM:
+        number, steps = terms[number].parts[0], steps + 1
+    is_numeral = terms[number].label == "zero"
+    return [str(steps)] if is_numeral else [(number, depth, True), f"+{steps}"]
 
 
 def _show_part(part: str | int) -> str:

@@ -54,9 +54,7 @@ _CONSTANTS = {
     "quotient": Form("quotient", (SIGNATURE,), 8, 1),
     "inductive": Form("inductive", (SIGNATURE, NUMBER, NUMBER, NAMES, NAMES, NUMBER), 8, 3),
     "constructor": Form("constructor", (SIGNATURE, NAME, NUMBER, NUMBER, NUMBER), 8, 1),
-    "recursor": Form(
-        "recursor", (SIGNATURE, NAMES, NUMBER, NUMBER, NUMBER, NUMBER, RULES), 8, 2
-    ),
+    "recursor": Form("recursor", (SIGNATURE, NAMES, NUMBER, NUMBER, NUMBER, NUMBER, RULES), 8, 2),
 }
 KINDS = tuple(_CONSTANTS)
 """The kinds of constants, in the order of Lean's constructors."""
@@ -135,13 +133,12 @@ class Terms:
 
 
 class Reader:
-    """Reads the terms of one heap, each object once."""
+    """Reads the terms of one heap, each object once as each kind of term."""
 
-    def __init__(self, terms: Terms, heap: Heap) -> None:
+    def __init__(self, terms: Terms, heap: Heap, levels: Mapping[int, int] | None = None) -> None:
         self.terms, self.heap = terms, heap
-        self.levels: Mapping[int, int] = {}
-        """Level parameter -> what it is called instead. Set before anything with levels is read;
-        one-to-one, so that what is said about a constant stays true."""
+        self.levels = levels or {}
+        """Level parameter -> what it is called instead."""
         self._known: dict[str, dict[Word, int]] = {kind: {} for kind in (*FORMS, LEVEL_NAME)}
         self._known |= {TEXT: {}, NUMBER: {}}
 
@@ -172,7 +169,9 @@ class Reader:
             return NUMBER, self.heap.nat(word), []
         if kind == LEVEL_NAME:
             return ALIAS, b"", [(NAME, word)]
-        tag, fields, scalars = None, (), b""
+        tag: int | None = None
+        fields: tuple[Word, ...] = ()
+        scalars = b""
         if word != 1:  # the boxed zero, which stands for a constructor without fields
             tag, fields, scalars = self.heap.constructor(word)
         form = FORMS[kind].get(tag)
