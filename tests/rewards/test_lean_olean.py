@@ -122,7 +122,13 @@ def test_a_pointer_that_goes_forward_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("limbs", "raw"),
-    [(-1, bytes(8)), (0, b""), (1, b"\5" + bytes(7)), (2, b"\xff" * 8 + bytes(8)), (1 << 30, bytes(8))],
+    [
+        (-1, bytes(8)),
+        (0, b""),
+        (1, b"\5" + bytes(7)),
+        (2, b"\xff" * 8 + bytes(8)),
+        (1 << 30, bytes(8)),
+    ],
     ids=["negative", "none", "small", "padded", "cut off"],
 )
 def test_numbers_that_lean_would_not_write_are_refused(limbs: int, raw: bytes) -> None:

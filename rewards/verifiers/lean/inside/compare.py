@@ -157,14 +157,27 @@ class _Comparison:
     def check_statement(self) -> None:
         """Check that the constants of the statement, and the kernel's own, are the target's."""
         primitives = [parse_name(self.terms, name) for name in PRIMITIVES]
-        # A recursor is named by no term that mentions its type, but gives the type its meaning.
-        recursors = [n for n in self.wanted.words if self.wanted.kind(n) == "recursor"]
-        roots = [self.theorem, *primitives, *recursors]
-        for name in reach(self.terms, roots, self._stated):
+        recursors = self._recursors()
+
+        def follow(name: int) -> list[int]:
+            return [*self._stated(name), *recursors.get(name, [])]
+
+        for name in reach(self.terms, [*primitives, self.theorem], follow):
             declared = name in self.wanted.words or name in self.got.words
             if declared and not self._is_same(name):
                 shown = show_name(self.terms, name)
                 raise _Rejected("statement_constant", f"{shown} is not what it is in the target")
+
+    def _recursors(self) -> dict[int, list[int]]:
+        """Return the recursors of the target's types: no other term of a type names them."""
+        found: dict[int, list[int]] = {}
+        for name in self.wanted.words:
+            if self.wanted.kind(name) == "recursor":
+                _, _, parts = self.terms[self.wanted.constant(name)]
+                mention = self.terms.add("names", parts=(name, self.terms.add("nil")))
+                for inductive in self.terms.items(parts[1]):
+                    found.setdefault(inductive, []).append(mention)
+        return found
 
     def gather(self, allowed: Sequence[int]) -> dict[str, Any]:
         """Return the facts about the proof."""
@@ -189,6 +202,8 @@ class _Comparison:
             label, flags, _ = self.terms[self._find(name)]
             assert isinstance(flags, bytes)
             unsafe = label in UNSAFE_FLAG and flags[UNSAFE_FLAG[label]]
+            if label == "def" and flags[0] >= len(SAFETY):
+                raise OleanError(f"no degree of safety: {flags[0]}")
             trouble = SAFETY[flags[0]] if label == "def" else "unsafe" * unsafe
             if trouble:
                 shown = show_name(self.terms, name)
