@@ -161,6 +161,8 @@ def read_report(stdout: bytes, nonce: str) -> Comparison:
 def _read(outcome: Outcome) -> Comparison:
     if outcome.infra_error is not None:
         raise CannotCompare(outcome.infra_error)
+    if outcome.limit == "wall":  # it never sleeps, so the machine was slow
+        raise CannotCompare("the comparer got too little of the processor within its wall limit")
     if outcome.limit is not None:
         return Comparison("olean", f"reading it took more than its {outcome.limit} limit")
     if not outcome.ok:
