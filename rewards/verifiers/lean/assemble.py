@@ -50,6 +50,11 @@ class Source:
         """The whole file."""
         return self.header + self.body
 
+    @property
+    def header_lines(self) -> int:
+        """How many lines the header has."""
+        return self.header.count("\n")
+
 
 def target_source(header: str, preamble: str, statement: str) -> Source:
     """Return the file that states the theorem, unproved: what submissions are compared with.

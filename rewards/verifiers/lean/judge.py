@@ -11,7 +11,7 @@ from typing import Any
 
 from rewards.errors import SpecError
 from rewards.score import Score, Verdict
-from rewards.verifiers.lean.assemble import Source, assemble
+from rewards.verifiers.lean.assemble import Source, assemble, strip_repeats
 from rewards.verifiers.lean.backends import Compiled
 from rewards.verifiers.lean.comparer import CannotCompare, Comparison
 from rewards.verifiers.lean.extract import Submission
@@ -30,14 +30,15 @@ _AXIOMS = re.compile(r"does not depend on any axioms$|depends on axioms: \[(.*)\
 
 def judge(machine: LeanMachine, spec: LeanSpec, submission: Submission) -> Score:
     """Judge a submission; alike ones of a group are judged once."""
-    # A visible sorry may stand where a part of the proof is worth something.
-    forbidden = find_forbidden(submission.text, spec.profile, allow_sorry=spec.partial > 0)
-    if forbidden:
+    text = strip_repeats(submission.text, spec.header, spec.preamble)
+    forbidden = find_forbidden(text, spec.profile)
+    # A sorry and nothing else may stand where a part of the proof is worth something.
+    if forbidden and not (forbidden.code == "sorry" and spec.partial):
         return _reject(forbidden.reason, forbidden.code, token=forbidden.token, line=forbidden.line)
     try:
         route = machine.route(spec)
-        key = (route, spec.model_dump_json(), submission.text)
-        return machine.verdicts.get(key, lambda: Judgement(machine, spec, route, submission).make())
+        key = (route, spec.model_dump_json(), text)
+        return machine.verdicts.get(key, lambda: Judgement(machine, spec, route, text).make())
     except LeanMissing as error:
         return Score.unjudged(f"no Lean to judge with: {error}", code="lean_missing")
     except SandboxError as error:
@@ -51,7 +52,7 @@ class Judgement:
     machine: LeanMachine
     spec: LeanSpec
     route: Route
-    submission: Submission
+    submission: str
 
     def make(self) -> Score:
         """Go through the steps until one decides; say who judged, and how strictly."""
@@ -72,7 +73,7 @@ class Judgement:
         if target.complaint:  # Lean was not there when the spec was loaded
             raise SpecError(f"lean spec: {target.complaint}")
         source = assemble(
-            spec.header, spec.preamble, spec.statement, spec.theorem, self.submission.text
+            spec.header, spec.preamble, spec.statement, spec.theorem, self.submission
         )
         if route.filter:
             quick = self.machine.compile(route.filter, source, spec.timeout_s)
