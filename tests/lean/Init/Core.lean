@@ -110,6 +110,8 @@ theorem Iff.of_eq {a b : Prop} (h : Eq a b) : Iff a b := h.rec (Iff.refl a)
 
 init_quot
 
+unsafe axiom Quot.lcInv {α : Sort u} {r : α → α → Prop} (q : Quot r) : α
+
 axiom propext {a b : Prop} : Iff a b → Eq a b
 axiom Quot.sound {α : Sort u} {r : α → α → Prop} {a b : α} :
   r a b → Eq (Quot.mk r a) (Quot.mk r b)

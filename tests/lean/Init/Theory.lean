@@ -7,10 +7,13 @@ The theorems that tactics use, and the first facts about numbers.
 
 universe u v
 
+/-- Functions up to equal values, applied to an argument. -/
+private def applyQuot {α : Sort u} {β : α → Sort v}
+    (q : Quot fun f g : (x : α) → β x => ∀ x, f x = g x) (x : α) : β x :=
+  Quot.lift (fun f => f x) (fun _ _ h => h x) q
+
 theorem funext {α : Sort u} {β : α → Sort v} {f g : (x : α) → β x} (h : ∀ x, f x = g x) : f = g :=
-  let equal (f g : (x : α) → β x) : Prop := ∀ x, f x = g x
-  let apply (q : Quot equal) (x : α) : β x := Quot.lift (fun f => f x) (fun _ _ h => h x) q
-  show apply (Quot.mk equal f) = apply (Quot.mk equal g) from congrArg apply (Quot.sound h)
+  show applyQuot (Quot.mk _ f) = applyQuot (Quot.mk _ g) from congrArg applyQuot (Quot.sound h)
 
 /-! ## For `simp` -/
 
