@@ -176,39 +176,39 @@ inductive Nat where
 /-! The kernel and the compiler compute those with `extern` by themselves, on binary numbers. -/
 
 set_option bootstrap.genMatcherCode false in
-@[extern "lean_nat_add"] protected def Nat.add : (@& Nat) → (@& Nat) → Nat
+@[extern "lean_nat_add"] protected def Nat.add : Nat → Nat → Nat
   | n, .zero => n
   | n, .succ m => .succ (Nat.add n m)
 
 set_option bootstrap.genMatcherCode false in
-@[extern "lean_nat_mul"] protected def Nat.mul : (@& Nat) → (@& Nat) → Nat
+@[extern "lean_nat_mul"] protected def Nat.mul : Nat → Nat → Nat
   | _, .zero => .zero
   | n, .succ m => Nat.add (Nat.mul n m) n
 
 set_option bootstrap.genMatcherCode false in
-@[extern "lean_nat_pow"] protected def Nat.pow : (@& Nat) → (@& Nat) → Nat
+@[extern "lean_nat_pow"] protected def Nat.pow : Nat → Nat → Nat
   | _, .zero => .succ .zero
   | n, .succ m => Nat.mul (Nat.pow n m) n
 
 set_option bootstrap.genMatcherCode false in
-@[extern "lean_nat_pred"] def Nat.pred : (@& Nat) → Nat
+@[extern "lean_nat_pred"] def Nat.pred : Nat → Nat
   | .zero => .zero
   | .succ n => n
 
 set_option bootstrap.genMatcherCode false in
-@[extern "lean_nat_sub"] protected def Nat.sub : (@& Nat) → (@& Nat) → Nat
+@[extern "lean_nat_sub"] protected def Nat.sub : Nat → Nat → Nat
   | n, .zero => n
   | n, .succ m => Nat.pred (Nat.sub n m)
 
 set_option bootstrap.genMatcherCode false in
-@[extern "lean_nat_dec_eq"] def Nat.beq : (@& Nat) → (@& Nat) → Bool
+@[extern "lean_nat_dec_eq"] def Nat.beq : Nat → Nat → Bool
   | .zero, .zero => true
   | .zero, .succ _ => false
   | .succ _, .zero => false
   | .succ n, .succ m => Nat.beq n m
 
 set_option bootstrap.genMatcherCode false in
-@[extern "lean_nat_dec_le"] def Nat.ble : (@& Nat) → (@& Nat) → Bool
+@[extern "lean_nat_dec_le"] def Nat.ble : Nat → Nat → Bool
   | .zero, _ => true
   | .succ _, .zero => false
   | .succ n, .succ m => Nat.ble n m
@@ -229,7 +229,7 @@ theorem Nat.beq_refl : (n : Nat) → Eq (Nat.beq n n) true
 theorem Nat.ne_of_beq_eq_false {n m : Nat} (h : Eq (Nat.beq n m) false) : Not (Eq n m) :=
   fun e => Bool.false_ne_true (h.symm.trans (e.rec (Nat.beq_refl n)))
 
-def Nat.decEq (n m : @& Nat) : Decidable (Eq n m) :=
+def Nat.decEq (n m : Nat) : Decidable (Eq n m) :=
   match h : Nat.beq n m with
   | true => isTrue (Nat.eq_of_beq_eq_true h)
   | false => isFalse (Nat.ne_of_beq_eq_false h)
@@ -373,20 +373,17 @@ theorem Nat.ble_eq_true_of_le : {n m : Nat} → LE.le n m → Eq (Nat.ble n m) t
   | .succ n, .zero, h => (Nat.not_succ_le_zero n h).elim
   | .succ n, .succ m, h => Nat.ble_eq_true_of_le (n := n) (m := m) (Nat.le_of_succ_le_succ h)
 
-instance Nat.decLe (n m : @& Nat) : Decidable (LE.le n m) :=
+instance Nat.decLe (n m : Nat) : Decidable (LE.le n m) :=
   match h : Nat.ble n m with
   | true => isTrue (Nat.le_of_ble_eq_true h)
   | false => isFalse fun le => Bool.false_ne_true (h.symm.trans (Nat.ble_eq_true_of_le le))
-instance Nat.decLt (n m : @& Nat) : Decidable (LT.lt n m) := Nat.decLe (.succ n) m
+instance Nat.decLt (n m : Nat) : Decidable (LT.lt n m) := Nat.decLe (.succ n) m
 
 /-- Numbers below `n`. -/
 structure Fin (n : Nat) where
   mk ::
   val : Nat
   isLt : LT.lt val n
-
-@[inline] unsafe def unsafeCast {α : Sort u} {β : Sort v} (a : α) : β :=
-  PULift.down.{u, v} (cast lcProof (PULift.up.{v, u} a))
 
 /-! ## Decidable connectives -/
 
@@ -478,15 +475,20 @@ inductive EStateM.Result (ε σ α : Type u) where
 /-- A computation that reads `ρ`, changes `σ` and may throw `ε`. -/
 def ReaderEStateM (ρ ε σ α : Type) : Type := ρ → σ → EStateM.Result ε σ α
 
+@[noinline] def ReaderEStateM.bind {ρ ε σ α β : Type} (x : ReaderEStateM ρ ε σ α)
+    (f : α → ReaderEStateM ρ ε σ β) : ReaderEStateM ρ ε σ β := fun r s =>
+  match x r s with
+  | .ok a s => f a r s
+  | .error e s => .error e s
 instance {ρ ε σ : Type} : Monad (ReaderEStateM ρ ε σ) where
   pure a := fun _ s => .ok a s
-  bind x f := fun r s =>
-    match x r s with
-    | .ok a s => f a r s
-    | .error e s => .error e s
+  bind := ReaderEStateM.bind
 instance {ρ ε σ : Type} : MonadExcept ε (ReaderEStateM ρ ε σ) where
   throw e := fun _ s => .error e s
   tryCatch x f := fun r s =>
     match x r s with
     | .error e s => f e r s
     | ok => ok
+
+@[inline] unsafe def unsafeCast {α : Sort u} {β : Sort v} (a : α) : β :=
+  PULift.down.{u, v} (cast lcProof (PULift.up.{v, u} a))

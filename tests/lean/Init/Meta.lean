@@ -47,15 +47,15 @@ instance : Inhabited UInt64 :=
 instance : Inhabited Substring.Raw := ⟨"", ⟨0⟩, ⟨0⟩⟩
 instance {α : Type u} : Inhabited (Array α) := ⟨⟨.nil⟩⟩
 
-@[extern "lean_uint64_of_nat"] opaque UInt64.ofNat (n : @& Nat) : UInt64
+@[extern "lean_uint64_of_nat"] opaque UInt64.ofNat (n : Nat) : UInt64
 @[extern "lean_uint64_mix_hash"] opaque mixHash (a b : UInt64) : UInt64
-@[extern "lean_string_hash"] protected opaque String.hash (s : @& String) : UInt64
+@[extern "lean_string_hash"] protected opaque String.hash (s : String) : UInt64
 @[extern "lean_mk_empty_array_with_capacity"]
-def Array.mkEmpty {α : Type u} (_ : @& Nat) : Array α := ⟨.nil⟩
+def Array.mkEmpty {α : Type u} (_ : Nat) : Array α := ⟨.nil⟩
 def Array.empty {α : Type u} : Array α := .mkEmpty 0
 @[extern "native"] opaque Array.push {α : Type u} (a : Array α) (v : α) : Array α
 @[extern "native"] opaque Array.append {α : Type u} (a b : Array α) : Array α
-@[extern "native"] opaque Array.size {α : Type u} (a : @& Array α) : Nat
+@[extern "native"] opaque Array.size {α : Type u} (a : Array α) : Nat
 @[extern "native"] opaque Array.extract {α : Type u} (a : Array α) (start : Nat := 0) (stop : Nat := a.size) :
   Array α
 @[extern "native"] opaque Array.mkArray0 {α : Type u} : Array α
@@ -83,11 +83,11 @@ instance : Inhabited Name := ⟨.anonymous⟩
 abbrev Name.mkStr (p : Name) (s : String) : Name := .str p s
 abbrev Name.mkNum (p : Name) (i : Nat) : Name := .num p i
 abbrev Name.mkSimple (s : String) : Name := .str .anonymous s
-abbrev Name.mkStr1 (a : String) : Name := .str .anonymous a
-abbrev Name.mkStr2 (a b : String) : Name := .str (.mkStr1 a) b
-abbrev Name.mkStr3 (a b c : String) : Name := .str (.mkStr2 a b) c
-abbrev Name.mkStr4 (a b c d : String) : Name := .str (.mkStr3 a b c) d
-abbrev Name.mkStr5 (a b c d e : String) : Name := .str (.mkStr4 a b c d) e
+@[extern "native", reducible] def Name.mkStr1 (a : String) : Name := .str .anonymous a
+@[extern "native", reducible] def Name.mkStr2 (a b : String) : Name := .str (.mkStr1 a) b
+@[extern "native", reducible] def Name.mkStr3 (a b c : String) : Name := .str (.mkStr2 a b) c
+@[extern "native", reducible] def Name.mkStr4 (a b c d : String) : Name := .str (.mkStr3 a b c) d
+@[extern "native", reducible] def Name.mkStr5 (a b c d e : String) : Name := .str (.mkStr4 a b c d) e
 
 /-! ## Syntax trees -/
 
@@ -157,20 +157,13 @@ namespace Syntax
 @[extern "native"] opaque matchesIdent (stx : Syntax) (id : Name) : Bool
 @[extern "native"] opaque matchesLit (stx : Syntax) (k : SyntaxNodeKind) (val : String) : Bool
 
-abbrev node1 (i : SourceInfo) (k : SyntaxNodeKind) (a : Syntax) : Syntax :=
-  .node i k (.push (.mkEmpty 1) a)
-abbrev node2 (i : SourceInfo) (k : SyntaxNodeKind) (a b : Syntax) : Syntax :=
-  .node i k (.push (.push (.mkEmpty 2) a) b)
-abbrev node3 (i : SourceInfo) (k : SyntaxNodeKind) (a b c : Syntax) : Syntax :=
-  .node i k (.push (.push (.push (.mkEmpty 3) a) b) c)
-abbrev node4 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d : Syntax) : Syntax :=
-  .node i k (.push (.push (.push (.push (.mkEmpty 4) a) b) c) d)
-abbrev node5 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e : Syntax) : Syntax :=
-  .node i k (.push (.push (.push (.push (.push (.mkEmpty 5) a) b) c) d) e)
-abbrev node6 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f : Syntax) : Syntax :=
-  .node i k (.push (.push (.push (.push (.push (.push (.mkEmpty 6) a) b) c) d) e) f)
-abbrev node7 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f g : Syntax) : Syntax :=
-  .node i k (.push (.push (.push (.push (.push (.push (.push (.mkEmpty 7) a) b) c) d) e) f) g)
+@[extern "native"] opaque node1 (i : SourceInfo) (k : SyntaxNodeKind) (a : Syntax) : Syntax
+@[extern "native"] opaque node2 (i : SourceInfo) (k : SyntaxNodeKind) (a b : Syntax) : Syntax
+@[extern "native"] opaque node3 (i : SourceInfo) (k : SyntaxNodeKind) (a b c : Syntax) : Syntax
+@[extern "native"] opaque node4 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d : Syntax) : Syntax
+@[extern "native"] opaque node5 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e : Syntax) : Syntax
+@[extern "native"] opaque node6 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f : Syntax) : Syntax
+@[extern "native"] opaque node7 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f g : Syntax) : Syntax
 
 end Syntax
 

@@ -136,9 +136,10 @@ syntax (name := guardMsgsCmd)
 
 end Lean
 
-class Trans {α : Sort u} {β : Sort v} {γ : Sort w} (r : α → β → Prop) (s : β → γ → Prop)
-    (t : outParam (α → γ → Prop)) where
+class Trans.{u₁, u₂, u₃, u₄, u₅, u₆} {α : Sort u₄} {β : Sort u₅} {γ : Sort u₆}
+    (r : α → β → Sort u₁) (s : β → γ → Sort u₂) (t : outParam (α → γ → Sort u₃)) where
   trans {a : α} {b : β} {c : γ} : r a b → s b c → t a c
-instance {α : Sort u} {γ : Sort v} {r : α → γ → Prop} : Trans Eq r r := ⟨fun h h' => h.symm.rec h'⟩
-instance {α : Sort u} {β : Sort v} {r : α → β → Prop} : Trans r Eq r := ⟨fun h h' => h'.rec h⟩
+instance {α : Sort u} {γ : Sort v} {r : α → γ → Sort w} : Trans Eq r r := ⟨fun h h' => h.symm.rec h'⟩
+instance {α : Sort u} {β : Sort v} {r : α → β → Sort w} : Trans r Eq r := ⟨fun h h' => h'.rec h⟩
 instance : Trans (LE.le (α := Nat)) (LE.le (α := Nat)) (LE.le (α := Nat)) := ⟨Nat.le_trans⟩
+instance : Trans Iff Iff Iff := ⟨Iff.trans⟩

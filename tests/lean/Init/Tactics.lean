@@ -88,8 +88,9 @@ syntax "rfl" : tactic
 macro_rules | `(tactic| rfl) => `(tactic| exact HEq.rfl)
 macro_rules | `(tactic| rfl) => `(tactic| exact Iff.refl _)
 macro_rules | `(tactic| rfl) => `(tactic| eq_refl)
+-- Lean's own unfolds only what is reducible here.
 macro "rw " c:optConfig s:rwRuleSeq l:(location)? : tactic =>
-  `(tactic| (rewrite $c:optConfig $s:rwRuleSeq $[$l:location]?; with_reducible try rfl))
+  `(tactic| (rewrite $c:optConfig $s:rwRuleSeq $[$l:location]?; try rfl))
 
 syntax simpPre := "↓"
 syntax simpPost := "↑"
@@ -119,6 +120,21 @@ syntax (name := induction) "induction " elimTarget,+ (" using " term)?
 /-! ## Terms inside tactics -/
 
 macro "refine_lift " e:term : tactic => `(tactic| focus (refine no_implicit_lambda% $e; rotate_right))
+macro "have" c:letConfig d:letDecl : tactic => `(tactic| refine_lift have $c:letConfig $d:letDecl; ?_)
+macro "let" c:letConfig d:letDecl : tactic => `(tactic| refine_lift let $c:letConfig $d:letDecl; ?_)
+macro "suffices " d:sufficesDecl : tactic => `(tactic| refine_lift suffices $d; ?_)
+macro "nomatch " e:term : tactic => `(tactic| exact nomatch $e)
+macro "nofun" : tactic => `(tactic| exact nofun)
+macro "by_cases " h:ident " : " p:term : tactic =>
+  `(tactic| refine (dite $p (fun $h:ident => ?pos) (fun $h:ident => ?neg)))
+macro "funext " x:ident : tactic => `(tactic| (refine funext ?_; intro $x:ident))
+macro "infer_instance" : tactic => `(tactic| exact inferInstance)
+syntax "trivial" : tactic
+macro_rules | `(tactic| trivial) => `(tactic| assumption)
+macro_rules | `(tactic| trivial) => `(tactic| rfl)
+macro_rules | `(tactic| trivial) => `(tactic| contradiction)
+macro_rules | `(tactic| trivial) => `(tactic| decide)
+macro_rules | `(tactic| trivial) => `(tactic| exact True.intro)
 
 end Lean.Parser.Tactic
 
