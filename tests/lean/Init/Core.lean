@@ -161,11 +161,12 @@ inductive Bool : Type where
 export Bool (false true)
 @[macro_inline] def cond {α : Sort u} (c : Bool) (t e : α) : α := c.casesOn e t
 
-class inductive Decidable (p : Prop) where
-  | isFalse (h : Not p) : Decidable p
-  | isTrue (h : p) : Decidable p
-@[inline_if_reduce] def Decidable.decide (p : Prop) [h : Decidable p] : Bool :=
-  h.casesOn (fun _ => false) (fun _ => true)
+/-- A proposition with a Boolean that says whether it holds; compiled code keeps the Boolean. -/
+class Decidable (p : Prop) where
+  decide : Bool
+  reflects : (decide.casesOn (Not p) p : Prop)
+@[match_pattern] abbrev Decidable.isTrue {p : Prop} (h : p) : Decidable p := ⟨true, h⟩
+@[match_pattern] abbrev Decidable.isFalse {p : Prop} (h : Not p) : Decidable p := ⟨false, h⟩
 export Decidable (isTrue isFalse decide)
 
 set_option genCtorIdx false in
@@ -229,7 +230,7 @@ theorem Nat.beq_refl : (n : Nat) → Eq (Nat.beq n n) true
 theorem Nat.ne_of_beq_eq_false {n m : Nat} (h : Eq (Nat.beq n m) false) : Not (Eq n m) :=
   fun e => Bool.false_ne_true (h.symm.trans (e.rec (Nat.beq_refl n)))
 
-def Nat.decEq (n m : Nat) : Decidable (Eq n m) :=
+@[extern "lean_nat_dec_eq"] def Nat.decEq (n m : Nat) : Decidable (Eq n m) :=
   match h : Nat.beq n m with
   | true => isTrue (Nat.eq_of_beq_eq_true h)
   | false => isFalse (Nat.ne_of_beq_eq_false h)
@@ -286,9 +287,13 @@ export BEq (beq)
 instance instBEqOfDecidableEq {α : Type u} [DecidableEq α] : BEq α := ⟨fun a b => decide (Eq a b)⟩
 
 @[macro_inline] def ite {α : Sort u} (c : Prop) [h : Decidable c] (t e : α) : α :=
-  h.casesOn (fun _ => e) (fun _ => t)
+  match h with
+  | isTrue _ => t
+  | isFalse _ => e
 @[macro_inline] def dite {α : Sort u} (c : Prop) [h : Decidable c] (t : c → α) (e : Not c → α) : α :=
-  h.casesOn e t
+  match h with
+  | isTrue hc => t hc
+  | isFalse hc => e hc
 @[macro_inline] def Bool.or (a b : Bool) : Bool := a.casesOn b true
 @[macro_inline] def Bool.and (a b : Bool) : Bool := a.casesOn false b
 @[inline] def Bool.not (a : Bool) : Bool := a.casesOn true false
@@ -373,11 +378,11 @@ theorem Nat.ble_eq_true_of_le : {n m : Nat} → LE.le n m → Eq (Nat.ble n m) t
   | .succ n, .zero, h => (Nat.not_succ_le_zero n h).elim
   | .succ n, .succ m, h => Nat.ble_eq_true_of_le (n := n) (m := m) (Nat.le_of_succ_le_succ h)
 
-instance Nat.decLe (n m : Nat) : Decidable (LE.le n m) :=
+@[extern "lean_nat_dec_le"] instance Nat.decLe (n m : Nat) : Decidable (LE.le n m) :=
   match h : Nat.ble n m with
   | true => isTrue (Nat.le_of_ble_eq_true h)
   | false => isFalse fun le => Bool.false_ne_true (h.symm.trans (Nat.ble_eq_true_of_le le))
-instance Nat.decLt (n m : Nat) : Decidable (LT.lt n m) := Nat.decLe (.succ n) m
+@[extern "lean_nat_dec_lt"] instance Nat.decLt (n m : Nat) : Decidable (LT.lt n m) := Nat.decLe (.succ n) m
 
 /-- Numbers below `n`. -/
 structure Fin (n : Nat) where
