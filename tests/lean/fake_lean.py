@@ -2,9 +2,11 @@
 """A `lean` that replays answers, for what no real one can be made to do everywhere.
 
 It answers a file with what `answers.json` beside its folder says about it: the first answer whose
-`marker` stands in the file. An answer has `messages` (as Lean's JSON), `raw` (lines printed as they
-are), `status`, `olean` (plain data, written in place of a compiled file), and what it does before:
-`sleep_s`, `spin_s`, `eat_mb`, `fork` (a child that does the same), `signal`.
+`text` is the file's, or whose `marker` stands in it. An answer has `messages` (as Lean's JSON),
+`raw` (lines printed as they are), `status`, `olean` (plain data, written in place of a compiled
+file), and what is done before: `sleep_s`, `spin_s`, `eat_mb`, `fork`
+(a child that does the same), `signal`. By another name it is a tool that judges compiled files by
+their `replay`: "ok", or why not.
 """
 
 import json
@@ -25,9 +27,11 @@ def main(words: list[str]) -> int:
     if words == ["--print-prefix"]:
         print(PREFIX)
         return 0
+    if Path(sys.argv[0]).name != "lean":
+        return replay(words)
     text = Path(words[-1]).read_text("utf-8")
     answers = json.loads((PREFIX / "answers.json").read_text("utf-8"))
-    answer = next((a for a in answers if a.get("marker", "") in text), {"olean": {"target": text}})
+    answer = next((a for a in answers if fits(a, text)), {"olean": {}})
     misbehave(answer)
     for message in answer.get("messages", []):
         print(json.dumps(message), flush=True)
@@ -39,6 +43,22 @@ def main(words: list[str]) -> int:
         made = Path(words[words.index("-o") + 1])
         made.write_text(json.dumps(answer["olean"]), "utf-8")
     return int(answer.get("status", 0))
+
+
+def fits(answer: dict, text: str) -> bool:
+    """Tell whether an answer is about this file."""
+    if "text" in answer:
+        return answer["text"] == text
+    return answer["marker"] in text
+
+
+def replay(words: list[str]) -> int:
+    """Accept a compiled file, or say why not."""
+    path = Path("submission.olean" if len(words) == 2 else f"{words[0]}.olean")
+    found = json.loads(path.read_text("utf-8")).get("replay", "ok")
+    if found != "ok":
+        print(found)
+    return int(found != "ok")
 
 
 def misbehave(answer: dict) -> None:
