@@ -77,7 +77,7 @@ def build_command(bwrap: str, packages: Sequence[Path] = ()) -> list[str]:
     # The agent notices that its channel hangs up, and is the first process of all in there.
     command = [bwrap, "--unshare-all", "--unshare-user", "--disable-userns"]
     command += ["--as-pid-1", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
-    # The agent makes namespaces and a /tmp for each job; jobs themselves keep no capability.
+    # For namespaces and a /tmp of each job's own; jobs themselves keep no capability.
     command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"]
     for path in SYSTEM:
         command += _system_path(Path(path))
@@ -96,7 +96,7 @@ def build_command(bwrap: str, packages: Sequence[Path] = ()) -> list[str]:
     command += ["--tmpfs", "/tmp"]
     for path in ("/proc", "/dev/pts", "/dev", "/"):  # or a job could leave marks there
         command += ["--remount-ro", path]
-    command += ["--chdir", "/tmp"]
+    command += ["--chdir", "/"]
     return [*command, "--", *agent_command()]
 
 
