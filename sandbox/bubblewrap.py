@@ -8,12 +8,14 @@ shared; for that use a virtual machine or gVisor around all of this.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.process import PACKAGE, ProcessChannel, agent_command, find_packages
+from sandbox.seccomp import build_filter
 from sandbox.slots import Slot, SlotSandbox
 from sandbox.types import Limits, SandboxError
 
@@ -29,8 +31,14 @@ def open_bubblewrap(slots: int) -> SlotSandbox:
     """Open a sandbox of `slots` bubblewrap containers.
 
     Raises:
-        SandboxError: If bwrap is missing or cannot make namespaces here.
+        SandboxError: If bwrap is missing or cannot make namespaces here, or there is no filter of
+            system calls for this processor: jobs of one user id are kept apart by it.
     """
+    if not build_filter():
+        raise SandboxError(
+            f"bubblewrap needs a system call filter, and there is none for {os.uname().machine}: use"
+            " Docker"
+        )
     complaints = []
     for bwrap in find_bwrap():
         try:

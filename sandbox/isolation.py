@@ -67,7 +67,7 @@ class Isolation:
         raise NotImplementedError
 
     def acting(self) -> contextlib.AbstractContextManager[None]:
-        """In the keeper: files made within belong to the job, whose user is the keeper's."""
+        """In the keeper: files made within belong to the job's user, if that is another."""
         return contextlib.nullcontext()
 
     def open_stdin(self, data: bytes) -> int:

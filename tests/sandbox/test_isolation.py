@@ -211,6 +211,23 @@ def test_a_fork_bomb_is_ended_and_the_next_job_runs(jail: Sandbox) -> None:
     assert run(jail, "print(1)") == "1\n"
 
 
+def test_a_process_that_forks_while_it_is_killed_is_gone(jail: Sandbox) -> None:
+    flee = b"""
+import os, time
+for _ in range(20):
+    if os.fork() == 0:
+        os.setsid()
+        while True:
+            if os.fork(): os._exit(0)
+"""
+    look = b"import os\nprint([p for p in os.listdir('/proc') if p.isdigit()])"
+    with sandbox.open_sandbox(jail.name, slots=1) as box:
+        box.run(Job(flee))
+        assert (
+            len(ast.literal_eval(box.run(Job(look)).stdout.decode())) == 3
+        )  # agent, keeper and job
+
+
 def test_the_agent_and_the_init_of_a_job_cannot_be_signalled(jail: Sandbox) -> None:
     program = """
 import os, signal
