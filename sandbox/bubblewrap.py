@@ -36,8 +36,8 @@ def open_bubblewrap(slots: int) -> SlotSandbox:
     """
     if not build_filter():
         raise SandboxError(
-            f"bubblewrap needs a system call filter, and there is none for {os.uname().machine}: use"
-            " Docker"
+            "bubblewrap needs a system call filter, and there is none for this processor"
+            f" ({os.uname().machine}): use Docker"
         )
     complaints = []
     for bwrap in find_bwrap():

@@ -223,9 +223,8 @@ for _ in range(20):
     look = b"import os\nprint([p for p in os.listdir('/proc') if p.isdigit()])"
     with sandbox.open_sandbox(jail.name, slots=1) as box:
         box.run(Job(flee))
-        assert (
-            len(ast.literal_eval(box.run(Job(look)).stdout.decode())) == 3
-        )  # agent, keeper and job
+        processes = ast.literal_eval(box.run(Job(look)).stdout.decode())
+        assert len(processes) == 3  # agent, keeper and job
 
 
 def test_the_agent_and_the_init_of_a_job_cannot_be_signalled(jail: Sandbox) -> None:
