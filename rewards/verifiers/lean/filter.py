@@ -138,7 +138,8 @@ RULES = (
         "init export builtin_* run_builtin_* macro tactic *_elab *_parser parenthesizer formatter "
         "*_parenthesizer *_formatter app_unexpander delab app_delab *simproc* sevalproc norm_num "
         "positivity linter env_linter *code_action* widget_module server_rpc_method* "
-        "try_suggestion *_handler *_tactic *discharger quot_precheck unused_variables_ignore_fn grind_propagator doc_*",
+        "try_suggestion *_handler *_tactic *discharger quot_precheck unused_variables_ignore_fn "
+        "grind_propagator doc_*",
     ),
     Rule("command", "strict expr off", "it ends the file before its end", "#exit"),
     Rule("keyword", "strict expr off", "the header is the task's", "import prelude", "import"),
