@@ -197,7 +197,7 @@ def _all_forbidden(tokens: Sequence[Token], profile: Profile) -> Iterator[Forbid
             if _breaks(rule, tokens, index, index in attributes):
                 yield Forbidden(token.text, token.line, rule.code, f"`{token.text}`: {rule.reason}")
         if profile != "off":
-            yield from _in_context(tokens, index)
+            yield from _in_context(tokens, index, profile)
 
 
 def _breaks(rule: Rule, tokens: Sequence[Token], index: int, in_attribute: bool) -> bool:
@@ -228,7 +228,7 @@ def _option(name: Token) -> Iterator[Forbidden]:
         yield Forbidden(spelled, name.line, "forbidden_option", reason)
 
 
-def _in_context(tokens: Sequence[Token], index: int) -> Iterator[Forbidden]:
+def _in_context(tokens: Sequence[Token], index: int, profile: Profile) -> Iterator[Forbidden]:
     """Yield what is forbidden only beside certain others."""
     token = tokens[index]
     before = tokens[index - 1].text if index else ""
@@ -240,8 +240,9 @@ def _in_context(tokens: Sequence[Token], index: int) -> Iterator[Forbidden]:
         found = "it opens what a library keeps from proofs"
     elif token.keyword == "eval" and after[0] == "%":
         found = "it runs code while the file is compiled"
-    elif token.parts == ("native",) and (before == "+" or after[0] == ":="):
-        found = "it trusts compiled code instead of the kernel"
+    elif profile == "strict" and token.parts == ("native",):
+        option = before == "+" or (before in ("{", "(", ",") and after[0] == ":=")
+        found = "it trusts compiled code instead of the kernel" if option else ""
     if found:
         yield Forbidden(token.text, token.line, "forbidden_token", f"`{token.text}`: {found}")
 
