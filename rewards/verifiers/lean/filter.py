@@ -189,7 +189,7 @@ def _all_forbidden(tokens: Sequence[Token], profile: Profile) -> Iterator[Forbid
         if token.kind not in ("word", "symbol"):
             continue
         before = tokens[index - 1] if index else None
-        if before is not None and before.keyword == "set_option":
+        if before is not None and "set_option" in _keywords(before):
             if profile != "off":
                 yield from _option(token)
             continue  # the names of options are none of constants: `trace.Meta`
@@ -208,11 +208,24 @@ def _breaks(rule: Rule, tokens: Sequence[Token], index: int, in_attribute: bool)
         return False
     if rule.place == "tactic" and not _begins_tactic(tokens, index):
         return False
-    by_itself = rule.place in ("keyword", "tactic")
-    words = [token.keyword] if by_itself else list(token.path)
-    if token.glued and words and words[0]:  # to a symbol that may take its first letters
-        words += [words[0][cut:] for cut in range(1, _LONGEST_TAIL + 1)]
+    words = _keywords(token) if rule.place in ("keyword", "tactic") else _components(token)
     return any(rule.pattern.fullmatch(word) for word in words)
+
+
+def _keywords(token: Token) -> tuple[str, ...]:
+    """Return the keywords that a word may be."""
+    return _tails(token, (token.keyword,)) if token.keyword else ()
+
+
+def _components(token: Token) -> tuple[str, ...]:
+    """Return what may be components of the name that a word is."""
+    return _tails(token, token.path) if token.path else ()
+
+
+def _tails(token: Token, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Add what is left of the first word if a symbol before it takes its first letters."""
+    cuts = range(1, _LONGEST_TAIL + 1) if token.glued else ()
+    return words + tuple(words[0][cut:] for cut in cuts)
 
 
 def _begins_tactic(tokens: Sequence[Token], index: int) -> bool:
@@ -234,11 +247,11 @@ def _in_context(tokens: Sequence[Token], index: int, profile: Profile) -> Iterat
     before = tokens[index - 1].text if index else ""
     after = [t.text for t in tokens[index + 1 : index + 3]] + ["", ""]
     found = ""
-    if token.keyword == "unsafe" and not _is_rule_of_aesop(before, *after[:2]):
+    if "unsafe" in _keywords(token) and not _is_rule_of_aesop(before, *after[:2]):
         found = "it need not be sound"
     elif token.keyword == "private" and before == "open":
         found = "it opens what a library keeps from proofs"
-    elif token.keyword == "eval" and after[0] == "%":
+    elif "eval" in _keywords(token) and after[0] == "%":
         found = "it runs code while the file is compiled"
     elif profile == "strict" and token.parts == ("native",):
         option = before == "+" or (before in ("{", "(", ",") and after[0] == ":=")
