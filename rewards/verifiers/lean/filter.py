@@ -138,7 +138,8 @@ RULES = (
         "init export builtin_* run_builtin_* macro tactic *_elab *_parser parenthesizer formatter "
         "*_parenthesizer *_formatter app_unexpander delab app_delab *simproc* sevalproc norm_num "
         "positivity linter env_linter *code_action* widget_module server_rpc_method* "
-        "try_suggestion *_handler *_tactic *discharger quot_precheck unused_variables_ignore_fn grind_propagator doc_*",
+        "try_suggestion *_handler *_tactic *discharger quot_precheck unused_variables_ignore_fn "
+        "grind_propagator doc_*",
     ),
     Rule("command", "strict expr off", "it ends the file before its end", "#exit"),
     Rule("keyword", "strict expr off", "the header is the task's", "import prelude", "import"),
@@ -188,7 +189,7 @@ def _all_forbidden(tokens: Sequence[Token], profile: Profile) -> Iterator[Forbid
         if token.kind not in ("word", "symbol"):
             continue
         before = tokens[index - 1] if index else None
-        if before is not None and before.keyword == "set_option":
+        if before is not None and "set_option" in _keywords(before):
             if profile != "off":
                 yield from _option(token)
             continue  # the names of options are none of constants: `trace.Meta`
@@ -196,7 +197,7 @@ def _all_forbidden(tokens: Sequence[Token], profile: Profile) -> Iterator[Forbid
             if _breaks(rule, tokens, index, index in attributes):
                 yield Forbidden(token.text, token.line, rule.code, f"`{token.text}`: {rule.reason}")
         if profile != "off":
-            yield from _in_context(tokens, index)
+            yield from _in_context(tokens, index, profile)
 
 
 def _breaks(rule: Rule, tokens: Sequence[Token], index: int, in_attribute: bool) -> bool:
@@ -207,11 +208,24 @@ def _breaks(rule: Rule, tokens: Sequence[Token], index: int, in_attribute: bool)
         return False
     if rule.place == "tactic" and not _begins_tactic(tokens, index):
         return False
-    by_itself = rule.place in ("keyword", "tactic")
-    words = [token.keyword] if by_itself else list(token.path)
-    if token.glued and words and words[0]:  # to a symbol that may take its first letters
-        words += [words[0][cut:] for cut in range(1, _LONGEST_TAIL + 1)]
+    words = _keywords(token) if rule.place in ("keyword", "tactic") else _components(token)
     return any(rule.pattern.fullmatch(word) for word in words)
+
+
+def _keywords(token: Token) -> tuple[str, ...]:
+    """Return the keywords that a word may be."""
+    return _tails(token, (token.keyword,)) if token.keyword else ()
+
+
+def _components(token: Token) -> tuple[str, ...]:
+    """Return what may be components of the name that a word is."""
+    return _tails(token, token.path) if token.path else ()
+
+
+def _tails(token: Token, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Add what is left of the first word if a symbol before it takes its first letters."""
+    cuts = range(1, _LONGEST_TAIL + 1) if token.glued else ()
+    return words + tuple(words[0][cut:] for cut in cuts)
 
 
 def _begins_tactic(tokens: Sequence[Token], index: int) -> bool:
@@ -227,20 +241,21 @@ def _option(name: Token) -> Iterator[Forbidden]:
         yield Forbidden(spelled, name.line, "forbidden_option", reason)
 
 
-def _in_context(tokens: Sequence[Token], index: int) -> Iterator[Forbidden]:
+def _in_context(tokens: Sequence[Token], index: int, profile: Profile) -> Iterator[Forbidden]:
     """Yield what is forbidden only beside certain others."""
     token = tokens[index]
     before = tokens[index - 1].text if index else ""
     after = [t.text for t in tokens[index + 1 : index + 3]] + ["", ""]
     found = ""
-    if token.keyword == "unsafe" and not _is_rule_of_aesop(before, *after[:2]):
+    if "unsafe" in _keywords(token) and not _is_rule_of_aesop(before, *after[:2]):
         found = "it need not be sound"
     elif token.keyword == "private" and before == "open":
         found = "it opens what a library keeps from proofs"
-    elif token.keyword == "eval" and after[0] == "%":
+    elif "eval" in _keywords(token) and after[0] == "%":
         found = "it runs code while the file is compiled"
-    elif token.parts == ("native",) and (before == "+" or after[0] == ":="):
-        found = "it trusts compiled code instead of the kernel"
+    elif profile == "strict" and token.parts == ("native",):
+        option = before == "+" or (before in ("{", "(", ",") and after[0] == ":=")
+        found = "it trusts compiled code instead of the kernel" if option else ""
     if found:
         yield Forbidden(token.text, token.line, "forbidden_token", f"`{token.text}`: {found}")
 
