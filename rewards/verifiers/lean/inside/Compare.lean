@@ -462,7 +462,7 @@ unsafe def judge (request : Request) : IO Json := do
   let some (.thmInfo wanted) := target.constants[request.name]?
     | throw <| IO.userError s!"the target has no theorem {request.name}"
   let env ← importModules target.data.imports {} 0
-  let facts ← IO.mkRef []
+  let facts ← IO.mkRef ([] : List (String × Json))
   let verdict ← (check request target wanted env.constants facts).run
   let (code, reason) := match verdict with
     | .ok _ => ("ok", s!"{request.name} is the theorem asked for")
