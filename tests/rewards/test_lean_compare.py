@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from rewards.verifiers.lean.comparer import (
     Comparison,
     PythonComparer,
     read_report,
+    write_request,
 )
 from rewards.verifiers.lean.inside.compare import TargetError, compare
 from sandbox import Job, Outcome, open_sandbox
@@ -476,3 +478,9 @@ def test_only_the_line_with_the_nonce_is_a_report() -> None:
             read_report(stdout, "n0nce")
     with pytest.raises(CannotCompare, match="no such file"):
         read_report(b'n0nce {"target_error": "no such file"}', "n0nce")
+
+
+def test_names_reach_the_lean_program_by_their_parts() -> None:
+    request = json.loads(write_request("t.olean", "s.olean", "A.«b.c».1", ["Quot.sound"]))
+    assert request["name"] == ["A", "b.c", 1]
+    assert request["allowed_axioms"] == [["Quot", "sound"]]

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, Self, get_args
 
 from rewards.verifiers.lean.inside.heap import OleanError
 from rewards.verifiers.lean.inside.olean import Module
-from rewards.verifiers.lean.inside.show import show_name
+from rewards.verifiers.lean.inside.show import name_parts, parse_name, show_name
 from rewards.verifiers.lean.inside.terms import Terms
 from sandbox import Job, Limits, Outcome, Sandbox
 
@@ -147,6 +147,17 @@ class PythonComparer:
         given |= {names[module]: data for module, data in imports.items()}
         job = Job(PROGRAM, files=given, modules=_read_modules(), limits=LIMITS)
         return _read(self.sandbox.run(job, trusted=True))
+
+
+def write_request(target: str, submission: str, name: str, allowed_axioms: Sequence[str]) -> str:
+    """Write the request of Compare.lean: the paths of both files, and names by their parts."""
+    terms = Terms()
+
+    def parts(text: str) -> list[str | int]:
+        return name_parts(terms, parse_name(terms, text))
+
+    request = {"target": target, "submission": submission, "name": parts(name)}
+    return json.dumps({**request, "allowed_axioms": [parts(axiom) for axiom in allowed_axioms]})
 
 
 def read_report(stdout: bytes, nonce: str) -> Comparison:

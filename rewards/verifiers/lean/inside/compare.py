@@ -121,8 +121,6 @@ class _Comparison:
     ) -> None:
         self.terms = wanted.terms
         self.wanted, self.got, self.imports, self.theorem = wanted, got, imports, theorem
-        self.renamed = got
-        """The submission with the theorem's universe parameters called as in the target."""
         self.reached: list[int] = []
         """The constants that the theorem of the submission leads to."""
 
@@ -145,13 +143,13 @@ class _Comparison:
         kind = self.got.kind(self.theorem)
         if kind != "theorem":
             raise _Rejected("kind", f"{shown} is not a theorem but of kind: {kind}")
-        params, others = (m.level_params(self.theorem) for m in (self.got, self.wanted))
-        if len(params) != len(others):
-            counts = f"{len(params)} universe parameters, not {len(others)}"
+        own, others = self._level_params(self.theorem)
+        if len(own) != len(others):
+            counts = f"{len(own)} universe parameters, not {len(others)}"
             raise _Rejected("type", f"{shown} has {counts}")
-        self.renamed = self.got.renamed(params, others)
-        both = (self.wanted, self.renamed)
-        asked, stated = (self.terms.type_of(m.constant(self.theorem)) for m in both)
+        asked, stated = (
+            self.terms.type_of(m.constant(self.theorem)) for m in self._both(self.theorem)
+        )
         if asked != stated:
             texts = show_difference(self.terms, asked, stated)
             raise _Rejected(
@@ -190,11 +188,12 @@ class _Comparison:
         foreign = [n for n in axioms if not (n in allowed and self._is_ours(n))]
         sorry = parse_name(self.terms, SORRY)
         new = [name for name in self.got.words if name not in self.wanted.words]
-        unused = [n for n in new if self.got.kind(n) == "axiom" and n not in axioms]
+        used = set(axioms)
+        unused = [n for n in new if n not in used and self.got.kind(n) == "axiom"]
         return {
             "axioms": [show_name(self.terms, name) for name in axioms],
             "foreign": [show_name(self.terms, name) for name in foreign],
-            "sorry": sorry in axioms,
+            "sorry": sorry in used,
             "only_sorry": self._proof_head() == sorry,
             "unused_axioms": [show_name(self.terms, name) for name in unused],
             "new_constants": len(new),
@@ -227,12 +226,20 @@ class _Comparison:
     def _is_same(self, name: int) -> bool:
         if name not in self.wanted.words or name not in self.got.words:
             return False
-        ours = self._stated(name)
-        kind = self.wanted.kind(name)
-        # What was made for the statement has its parameters; all else keeps names of its own.
-        return kind == self.got.kind(name) and any(
-            ours == self._content(module, name) for module in (self.got, self.renamed)
-        )
+        kinds = {module.kind(name) for module in (self.wanted, self.got)}
+        own, others = self._level_params(name)
+        if len(kinds) > 1 or len(own) != len(others):
+            return False
+        ours, theirs = (self._content(module, name) for module in self._both(name))
+        return ours == theirs
+
+    def _level_params(self, name: int) -> tuple[list[int], list[int]]:
+        return self.got.level_params(name), self.wanted.level_params(name)
+
+    def _both(self, name: int) -> tuple[Module, Module]:
+        """Return the modules, with the parameters of this constant called as in the target."""
+        own, others = self._level_params(name)
+        return self.wanted, self.got if own == others else self.got.renamed(own, others)
 
     def _is_ours(self, name: int) -> bool:
         """Tell whether a constant is an import's, or the target's own and unchanged."""
