@@ -76,6 +76,8 @@ theorem congrArg {α : Sort u} {β : Sort v} {a b : α} (f : α → β) (h : Eq 
   h.rec rfl
 theorem congrFun {α : Sort u} {β : α → Sort v} {f g : (x : α) → β x} (h : Eq f g) (a : α) :
     Eq (f a) (g a) := h.rec rfl
+theorem congrFun' {α : Sort u} {β : Sort v} {f g : α → β} (h : Eq f g) (a : α) : Eq (f a) (g a) :=
+  h.rec rfl
 theorem congr {α : Sort u} {β : Sort v} {f g : α → β} {a b : α} (h : Eq f g) (h' : Eq a b) :
     Eq (f a) (g b) := h.rec (h'.rec rfl)
 theorem eq_of_heq {α : Sort u} {a b : α} (h : HEq a b) : Eq a b :=
@@ -115,6 +117,14 @@ unsafe axiom Quot.lcInv {α : Sort u} {r : α → α → Prop} (q : Quot r) : α
 axiom propext {a b : Prop} : Iff a b → Eq a b
 axiom Quot.sound {α : Sort u} {r : α → α → Prop} {a b : α} :
   r a b → Eq (Quot.mk r a) (Quot.mk r b)
+
+/-- Functions up to equal values, applied to an argument. -/
+private def applyQuot {α : Sort u} {β : α → Sort v}
+    (q : Quot fun f g : (x : α) → β x => (x : α) → Eq (f x) (g x)) (x : α) : β x :=
+  Quot.lift (fun f => f x) (fun _ _ h => h x) q
+theorem funext {α : Sort u} {β : α → Sort v} {f g : (x : α) → β x} (h : (x : α) → Eq (f x) (g x)) :
+    Eq f g :=
+  show Eq (applyQuot (Quot.mk _ f)) (applyQuot (Quot.mk _ g)) from congrArg applyQuot (Quot.sound h)
 
 class inductive Nonempty (α : Sort u) : Prop where
   | intro (val : α) : Nonempty α
@@ -325,6 +335,7 @@ class HDiv (α : Type u) (β : Type v) (γ : outParam (Type w)) where hDiv : α 
 class HMod (α : Type u) (β : Type v) (γ : outParam (Type w)) where hMod : α → β → γ
 class HPow (α : Type u) (β : Type v) (γ : outParam (Type w)) where hPow : α → β → γ
 class HAppend (α : Type u) (β : Type v) (γ : outParam (Type w)) where hAppend : α → β → γ
+attribute [match_pattern] Nat.add Add.add HAdd.hAdd Neg.neg
 @[default_instance, reducible] instance instHAdd {α : Type u} [Add α] : HAdd α α α := ⟨Add.add⟩
 @[default_instance, reducible] instance instHSub {α : Type u} [Sub α] : HSub α α α := ⟨Sub.sub⟩
 @[default_instance, reducible] instance instHMul {α : Type u} [Mul α] : HMul α α α := ⟨Mul.mul⟩

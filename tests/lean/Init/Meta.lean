@@ -197,6 +197,9 @@ inductive ParserDescr where
 abbrev TrailingParserDescr := ParserDescr
 instance : Inhabited ParserDescr := ⟨.symbol ""⟩
 
+/-- What `declare_syntax_cat` declares a constant of. -/
+structure Parser.Category
+
 /-! ## The macro monad -/
 
 abbrev MacroScope := Nat

@@ -53,9 +53,11 @@ infixl:70 " % " => HMod.hMod
 infixr:75 " ^ " => HPow.hPow
 infixl:65 " ++ " => HAppend.hAppend
 infix:50 " ∣ " => Dvd.dvd
-infix:50 unicode(" ≤ ", " <= ") => LE.le
+infix:50 " <= " => LE.le
+infix:50 " ≤ " => LE.le
 infix:50 " < " => LT.lt
-infix:50 unicode(" ≥ ", " >= ") => GE.ge
+infix:50 " >= " => GE.ge
+infix:50 " ≥ " => GE.ge
 infix:50 " > " => GT.gt
 infix:50 " = " => Eq
 infix:50 " ≠ " => Ne
@@ -77,6 +79,8 @@ macro_rules | `($x % $y) => `(binop% HMod.hMod $x $y)
 macro_rules | `($x ^ $y) => `(rightact% HPow.hPow $x $y)
 macro_rules | `($x ++ $y) => `(binop% HAppend.hAppend $x $y)
 macro_rules | `(-$x) => `(unop% Neg.neg $x)
+macro_rules (kind := «term_<=_») | `($x <= $y) => `(binrel% LE.le $x $y)
+macro_rules (kind := «term_>=_») | `($x >= $y) => `(binrel% GE.ge $x $y)
 macro_rules | `($x ≤ $y) => `(binrel% LE.le $x $y)
 macro_rules | `($x < $y) => `(binrel% LT.lt $x $y)
 macro_rules | `($x ≥ $y) => `(binrel% GE.ge $x $y)

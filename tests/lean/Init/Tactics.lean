@@ -39,7 +39,6 @@ syntax (name := refine') "refine' " term : tactic
 syntax (name := constructor) "constructor" : tactic
 syntax (name := left) "left" : tactic
 syntax (name := right) "right" : tactic
-syntax (name := exists) "exists " term,+ : tactic
 syntax (name := change) "change " term (location)? : tactic
 syntax (name := «show») "show " term : tactic
 syntax (name := specialize) "specialize " term : tactic
@@ -47,7 +46,6 @@ syntax (name := injection) "injection " term (" with" (ppSpace colGt (ident <|> 
 syntax (name := split) "split" (ppSpace colGt term)? (location)? : tactic
 syntax (name := unfold) "unfold" (ppSpace colGt term)+ (location)? : tactic
 
-macro_rules | `(tactic| exists $x) => `(tactic| refine ⟨$x, ?_⟩)
 macro "exfalso" : tactic => `(tactic| refine False.elim ?_)
 macro "sorry" : tactic => `(tactic| exact sorry)
 macro "admit" : tactic => `(tactic| sorry)
@@ -89,7 +87,7 @@ macro_rules | `(tactic| rfl) => `(tactic| exact HEq.rfl)
 macro_rules | `(tactic| rfl) => `(tactic| exact Iff.refl _)
 macro_rules | `(tactic| rfl) => `(tactic| eq_refl)
 -- Lean's own unfolds only what is reducible here.
-macro "rw " c:optConfig s:rwRuleSeq l:(location)? : tactic =>
+macro (name := rwSeq) "rw " c:optConfig s:rwRuleSeq l:(location)? : tactic =>
   `(tactic| (rewrite $c:optConfig $s:rwRuleSeq $[$l:location]?; try rfl))
 
 syntax simpPre := "↓"
@@ -101,6 +99,8 @@ syntax discharger :=
   atomic(" (" patternIgnore(&"discharger" <|> &"disch")) " := " withoutPosition(tacticSeq) ")"
 syntax (name := simp) "simp" optConfig (discharger)? (&" only")?
   (" [" withoutPosition((simpStar <|> simpErase <|> simpLemma),*,?) "]")? (location)? : tactic
+syntax (name := simpAll) "simp_all" optConfig (discharger)? (&" only")?
+  (" [" withoutPosition((simpErase <|> simpLemma),*,?) "]")? : tactic
 syntax (name := dsimp) "dsimp" optConfig (discharger)? (&" only")?
   (" [" withoutPosition((simpErase <|> simpLemma),*,?) "]")? (location)? : tactic
 
@@ -135,6 +135,25 @@ macro_rules | `(tactic| trivial) => `(tactic| rfl)
 macro_rules | `(tactic| trivial) => `(tactic| contradiction)
 macro_rules | `(tactic| trivial) => `(tactic| decide)
 macro_rules | `(tactic| trivial) => `(tactic| exact True.intro)
+macro "exists " x:term : tactic => `(tactic| (refine ⟨$x, ?_⟩; try trivial))
+
+/-! ## Patterns of `rcases`, `obtain` and `rintro` -/
+
+declare_syntax_cat rcasesPat
+declare_syntax_cat rintroPat
+syntax rcasesPatMed := sepBy1(rcasesPat, " | ")
+syntax rcasesPatLo := rcasesPatMed (" : " term)?
+syntax (name := rcasesPat.one) ident : rcasesPat
+syntax (name := rcasesPat.ignore) "_" : rcasesPat
+syntax (name := rcasesPat.clear) "-" : rcasesPat
+syntax (name := rcasesPat.explicit) "@" noWs rcasesPat : rcasesPat
+syntax (name := rcasesPat.tuple) "⟨" rcasesPatLo,* "⟩" : rcasesPat
+syntax (name := rcasesPat.paren) "(" rcasesPatLo ")" : rcasesPat
+syntax (name := rintroPat.one) rcasesPat : rintroPat
+syntax (name := rintroPat.binder) (priority := 1001) "(" rintroPat+ (" : " term)? ")" : rintroPat
+syntax (name := rcases) "rcases" elimTarget,* (" with " rcasesPatLo)? : tactic
+syntax (name := obtain) "obtain" (ppSpace rcasesPatMed)? (" : " term)? (" := " term,+)? : tactic
+syntax (name := rintro) "rintro" (ppSpace colGt rintroPat)+ (" : " term)? : tactic
 
 end Lean.Parser.Tactic
 
