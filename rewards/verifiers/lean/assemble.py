@@ -62,8 +62,8 @@ def target_source(header: str, preamble: str, statement: str) -> Source:
     Raises:
         ValueError: If the statement cannot be read.
     """
-    body = _ended(preamble) + bare_statement(statement) + " := sorry\n"
-    return Source(_ended(header), body)
+    header, body = _ended(header), _ended(preamble) + bare_statement(statement) + " := sorry\n"
+    return Source(header, body, lines_before=(header + body).count("\n"))
 
 
 def assemble(header: str, preamble: str, statement: str, name: str, submission: str) -> Source:

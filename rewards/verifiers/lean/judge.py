@@ -20,7 +20,7 @@ from rewards.verifiers.lean.machine import LeanMachine, Route
 from rewards.verifiers.lean.messages import Message
 from rewards.verifiers.lean.replay import Ruling
 from rewards.verifiers.lean.setup import LeanMissing
-from rewards.verifiers.lean.spec import LEVELS, LeanSpec
+from rewards.verifiers.lean.spec import LeanSpec
 from sandbox import SandboxError
 
 SHOWN = 5
@@ -72,9 +72,7 @@ class Judgement:
             return _unjudged("the statement could not be compiled", target.trouble)
         if target.complaint:  # Lean was not there when the spec was loaded
             raise SpecError(f"lean spec: {target.complaint}")
-        source = assemble(
-            spec.header, spec.preamble, spec.statement, spec.theorem, self.submission
-        )
+        source = assemble(spec.header, spec.preamble, spec.statement, spec.theorem, self.submission)
         if route.filter:
             quick = self.machine.compile(route.filter, source, spec.timeout_s)
             if not quick.trouble and (score := self._read(quick, source)):
@@ -102,7 +100,9 @@ class Judgement:
             where = f"line {first.line - source.lines_before}" if first.line else "Lean"
             return _reject(f"{where}: {first.text:.300}", "error", **shown)
         if compiled.crash or compiled.failed:
-            return _reject(f"Lean failed: {compiled.crash or 'no message says why'}", "error", **shown)
+            return _reject(
+                f"Lean failed: {compiled.crash or 'no message says why'}", "error", **shown
+            )
         return None
 
     def _ask_for_axioms(self, source: Source) -> Score:
@@ -147,21 +147,22 @@ class Judgement:
                     spec.partial, Verdict.PARTIAL, reason, evidence={"code": "partial", **shown}
                 )
             return _reject(comparison.reason, _code(comparison), found=comparison.code, **shown)
-        for ruling in self._second_opinions(target, compiled.olean, source):
-            if ruling.trouble:
-                return _unjudged("the proof could not be checked again", ruling.trouble)
-            if not ruling.accepted:
-                return _reject(ruling.reason, "kernel_replay", **shown)
+        ruling = self._second_opinion(target, compiled.olean, source)
+        if ruling.trouble:
+            return _unjudged("the proof could not be checked again", ruling.trouble)
+        if not ruling.accepted:
+            return _reject(ruling.reason, "kernel_replay", **shown)
         return Score.correct(f"{spec.theorem} is proved", code="proved", **shown)
 
-    def _second_opinions(self, target: bytes, olean: bytes, source: Source) -> Any:
-        machine, strictness = self.machine, LEVELS.index(self.route.level)
-        if strictness >= LEVELS.index("replay"):
-            yield machine.replayer.replay(target, olean)
+    def _second_opinion(self, target: bytes, olean: bytes, source: Source) -> Ruling:
+        spec, machine = self.spec, self.machine
+        if self.route.level == "replay":
+            return machine.replayer.replay(target, olean)
         if self.route.level == "comparator":
-            yield machine.comparator.compare(
-                self.spec.target, source, self.spec.theorem, self.spec.allowed_axioms
+            return machine.comparator.compare(
+                spec.target, source, spec.theorem, spec.allowed_axioms
             )
+        return Ruling(True)
 
     def _is_partial(self, comparison: Comparison, compiled: Compiled) -> bool:
         """Whether only a sorry is missing, which Lean remarked on, and the proof is more than it."""

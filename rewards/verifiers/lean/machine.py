@@ -125,8 +125,14 @@ class LeanMachine:
             LeanMissing: If this machine lacks what the spec asks for.
             SandboxError: If there is no sandbox.
         """
-        local = self._local()
-        return Route(None, local, spec.level or self._strongest())
+        local, level = self._local(), spec.level or self._strongest()
+        if level == "replay" and not self.replayer.present:
+            raise LeanMissing("level 'replay' needs leanchecker (Lean 4.28 or newer) or SafeVerify")
+        if level == "comparator" and not self.comparator.present:
+            raise LeanMissing(
+                "level 'comparator' needs REWARDS_COMPARATOR, and a Lake project in REWARDS_LEAN"
+            )
+        return Route(None, local, level)
 
     def _strongest(self) -> Level:
         if self.comparator.present:
@@ -144,7 +150,9 @@ class LeanMachine:
         if compiled.trouble:
             return Target(trouble=compiled.trouble)
         if compiled.limit:
-            return Target(complaint=f"its statement takes Lean more than the {compiled.limit} limit")
+            return Target(
+                complaint=f"its statement takes Lean more than the {compiled.limit} limit"
+            )
         if compiled.errors or compiled.failed or compiled.olean is None:
             error = compiled.errors[0] if compiled.errors else None
             where = f"line {error.line}: {error.text:.300}" if error else compiled.crash

@@ -54,7 +54,9 @@ class LeanSetup:
         """
         given: dict[str, object] = {}
         for one in fields(cls):
-            prefix = "REWARDS_LEAN_" if one.name in ("repl", "readable", "memory_mb") else "REWARDS_"
+            prefix = (
+                "REWARDS_LEAN_" if one.name in ("repl", "readable", "memory_mb") else "REWARDS_"
+            )
             text = os.environ.get(prefix + one.name.upper(), "")
             if not text:
                 continue
@@ -118,7 +120,9 @@ def find_toolchain(setup: LeanSetup) -> Toolchain:
     readable |= {str(Path(p).resolve()) for p in environment.get("LEAN_PATH", "").split(":") if p}
     tools = (setup.repl, setup.safe_verify, setup.comparator)
     readable |= {str(Path(tool).resolve().parent) for tool in tools if tool}
-    kept = {name: environment[name] for name in ("LEAN_PATH", "LEAN_SYSROOT") if name in environment}
+    kept = {
+        name: environment[name] for name in ("LEAN_PATH", "LEAN_SYSROOT") if name in environment
+    }
     kept |= {"PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp"}
     project = str(given) if environment else None
     return Toolchain(real, version, prefix, kept, _outermost(readable), project)

@@ -48,8 +48,10 @@ class ProcessBackend:
         if limit is not None:
             return Compiled(messages, limit=LIMITS.get(limit, limit), elapsed_s=elapsed_s)
         crash = f"signal {-done.status}" if done.status and done.status < 0 else ""
-        overflow = next((m.text for m in messages if m.severity == "raw" and OVERFLOW.search(m.text)), "")
-        trouble = find_trouble(messages, source.header_lines)
+        overflow = next(
+            (m.text for m in messages if m.severity == "raw" and OVERFLOW.search(m.text)), ""
+        )
+        trouble = find_trouble(messages, source.lines_before)
         if crash and not overflow:
             trouble = trouble or f"lean ended by {crash}"
         if trouble and done.status:
