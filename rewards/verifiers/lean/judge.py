@@ -165,7 +165,7 @@ class Judgement:
         return Ruling(True)
 
     def _is_partial(self, comparison: Comparison, compiled: Compiled) -> bool:
-        """Whether only a sorry is missing, which Lean remarked on, and the proof is more than it."""
+        """Whether all but a sorry is there, which Lean remarked on, and the proof is more."""
         return (
             self.spec.partial > 0
             and comparison.foreign == ("sorryAx",)

@@ -1,4 +1,4 @@
-"""What judging Lean runs on: found and started at first use, shared by all threads, closed at exit."""
+"""What judging Lean runs on: started at first use, shared by all threads, closed at exit."""
 
 from __future__ import annotations
 
