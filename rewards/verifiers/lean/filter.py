@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from rewards.verifiers.lean.lexer import AmbiguousError, LexError, Token, lex
@@ -181,35 +182,51 @@ def find_forbidden(text: str, profile: Profile = "strict") -> Forbidden | None:
 
 
 def _all_forbidden(tokens: Sequence[Token], profile: Profile) -> Iterator[Forbidden]:
-    rules = [rule for rule in RULES if profile in rule.profiles.split()]
     if header := _module_header(tokens):
         yield header
     attributes = _attribute_words(tokens)
     for index, token in enumerate(tokens):
-        if token.kind not in ("word", "symbol"):
-            continue
-        before = tokens[index - 1] if index else None
-        if before is not None and "set_option" in _keywords(before):
+        if index and "set_option" in _keywords(tokens[index - 1]):
             if profile != "off":
                 yield from _option(token)
             continue  # the names of options are none of constants: `trace.Meta`
-        for rule in rules:
-            if _breaks(rule, tokens, index, index in attributes):
+        for place, word in _readings(tokens, index, index in attributes):
+            if rule := _broken_rule(profile, place, word):
                 yield Forbidden(token.text, token.line, rule.code, f"`{token.text}`: {rule.reason}")
-        if profile != "off":
+        if profile != "off" and token.kind == "word":
             yield from _in_context(tokens, index, profile)
 
 
-def _breaks(rule: Rule, tokens: Sequence[Token], index: int, in_attribute: bool) -> bool:
+def _readings(
+    tokens: Sequence[Token], index: int, in_attribute: bool
+) -> Iterator[tuple[Place, str]]:
+    """Yield as what, and for which rules, Lean may read a token."""
     token = tokens[index]
-    if rule.place == "command":
-        return token.kind == "symbol" and bool(rule.pattern.fullmatch(token.text))
-    if rule.place == "attribute" and not in_attribute:
-        return False
-    if rule.place == "tactic" and not _begins_tactic(tokens, index):
-        return False
-    words = _keywords(token) if rule.place in ("keyword", "tactic") else _components(token)
-    return any(rule.pattern.fullmatch(word) for word in words)
+    if token.kind == "symbol" and token.text[0] == "#":
+        yield "command", token.text
+    for word in _keywords(token):
+        yield "keyword", word
+        if _begins_tactic(tokens, index):
+            yield "tactic", word
+    for word in _components(token):
+        yield "name", word
+        if in_attribute:
+            yield "attribute", word
+
+
+def _broken_rule(profile: Profile, place: Place, word: str) -> Rule | None:
+    pattern, rules = _rules_for(profile, place)
+    if not pattern.fullmatch(word):
+        return None
+    return next(rule for rule in rules if rule.pattern.fullmatch(word))
+
+
+@cache
+def _rules_for(profile: Profile, place: Place) -> tuple[re.Pattern[str], list[Rule]]:
+    """Return the rules that count, and one pattern for all of them, to be tried first."""
+    rules = [r for r in RULES if r.place == place and profile in r.profiles.split()]
+    nothing = "(?!)"
+    return re.compile("|".join([nothing, *(rule.pattern.pattern for rule in rules)])), rules
 
 
 def _keywords(token: Token) -> tuple[str, ...]:
