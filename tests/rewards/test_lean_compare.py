@@ -213,6 +213,40 @@ def test_of_a_theorem_in_the_statement_the_proof_does_not_count(kind: int, code:
     assert check_made(aided(kind, "A"), aided(OPAQUE, "A"))["code"] == "statement_constant"
 
 
+def matching(owner: str, leads_to: str, **options: Any) -> Make:
+    """State `t` with a matcher that Lean made for the declaration `owner`."""
+
+    def make(writer: Writer) -> None:
+        for name in ("A", "B"):
+            writer.declare(DEF, name, writer.sort(), writer.sort())
+        writer.declare(AXIOM, "cheat", writer.sort())
+        matcher = (owner, "match_1")
+        writer.declare(DEF, matcher, writer.sort(), writer.const(*leads_to.split(".")), **options)
+        type_ = writer.app(writer.const(*matcher), writer.sort())
+        writer.declare(THEOREM, "t", type_, writer.sort())
+
+    return make
+
+
+def test_a_matcher_is_what_it_does_whoever_it_was_made_for() -> None:
+    target = matching("t", "A")
+    assert check_made(target, matching("t", "A"))["code"] == "ok"
+    assert check_made(target, matching("helper", "A"))["code"] == "ok"
+    for owner in ("t", "helper"):
+        assert check_made(target, matching(owner, "B"))["code"] == "type"
+
+
+def test_matchers_hide_nothing() -> None:
+    axiomatic = matching("t", "cheat")
+    assert check_made(axiomatic, axiomatic)["foreign"] == ["cheat"]
+    unsafe = matching("t", "A", flag=0)
+    assert check_made(unsafe, unsafe)["code"] == "unsafe"
+    assert check_made(matching("t", "A"), unsafe)["code"] == "type"
+    endless = check_made(matching("t", "A"), matching("t", "t.match_1"))
+    assert endless["code"] == "olean"
+    assert "a matcher that leads to itself" in endless["reason"]
+
+
 def test_a_constant_of_the_statement_that_is_missing_is_noticed() -> None:
     found = check_made(aided(DEF, "A"), aided(DEF, "A", aid="other"))
     assert found["code"] == "statement_constant"
