@@ -85,18 +85,19 @@ structure Pair where
   deriving Inhabited
 
 /-- The first place where two expressions differ, if they do. Without recursion, for depth, and each
-pair of objects once, for sharing. Names of bound variables, kinds of brackets and metadata do not
+pair of objects once a place, for sharing. Names of bound variables, kinds of brackets and metadata do not
 count; variables of the elaborator equal nothing. -/
 unsafe def difference (ours theirs : Own) (ps qs : List Name) (a b : Expr) :
     Option (Expr × Expr) := Id.run do
   let mut waiting : Array Pair := #[Pair.mk ps qs a b]
-  let mut seen : Std.HashSet (USize × USize) := {}
+  let mut seen : Std.HashSet ((USize × USize) × USize × USize) := {}
   while !waiting.isEmpty do
     let pair := waiting.back!
     waiting := waiting.pop
     let x := bare pair.left
     let y := bare pair.right
-    let key := (ptrAddrUnsafe x, ptrAddrUnsafe y)
+    let place := (ptrAddrUnsafe pair.ps, ptrAddrUnsafe pair.qs)
+    let key := (place, ptrAddrUnsafe x, ptrAddrUnsafe y)
     if seen.contains key then
       continue
     seen := seen.insert key
