@@ -144,6 +144,16 @@ def test_a_sorry_behind_parameters_is_only_a_sorry() -> None:
     assert check_made(asked, behind)["only_sorry"]
 
 
+def test_a_sorry_passed_on_by_a_lemma_is_only_a_sorry() -> None:
+    def lemma(proof: str) -> Make:
+        return lambda w: w.declare(THEOREM, "lemma", w.const("P"), w.const(proof))
+
+    passed_on = proving(lambda w: w.const("lemma"), lemma("sorryAx"))
+    assert check_made(asked, passed_on)["only_sorry"]
+    circular = proving(lambda w: w.const("lemma"), lemma("t"))
+    assert not check_made(asked, circular)["only_sorry"]
+
+
 def test_a_theorem_stated_with_its_universes_exchanged_is_another_one() -> None:
     def stated(params: tuple[str, str], first: str) -> Make:
         def make(writer: Writer) -> None:

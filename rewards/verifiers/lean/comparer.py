@@ -66,7 +66,8 @@ class Comparison:
     sorry: bool = False
     """Whether `sorryAx` is among them."""
     only_sorry: bool = False
-    """Whether the proof, behind its parameters, is nothing but `sorryAx` applied."""
+    """Whether the proof, behind its parameters, is nothing but `sorryAx` applied; also by way of
+    theorems of the submission of which that is true."""
     unused_axioms: tuple[str, ...] = ()
     """Axioms that the submission declares and the proof does not rest on."""
     new_constants: int = 0

@@ -412,6 +412,21 @@ def proofHead : Expr → Option Name
   | .const c _ => some c
   | _ => none
 
+/-- Whether a proof is only a `sorry`, or applies theorems of which that is true. -/
+def isOnlySorry (own : Own) (proof : Expr) : Bool := Id.run do
+  let mut passed : Std.HashSet Name := {}
+  let mut head := proofHead proof
+  while true do
+    let some name := head | return false
+    if name == `sorryAx then
+      return true
+    if passed.contains name then
+      return false
+    passed := passed.insert name
+    let some (.thmInfo v) := own[name]? | return false
+    head := proofHead v.value
+  return false
+
 def isAxiom : ConstantInfo → Bool
   | .axiomInfo _ => true
   | _ => false
@@ -434,7 +449,7 @@ unsafe def gather (sides : Sides) (allowed : Array Name) (got : TheoremVal) : Ch
     reached
     axioms
     foreign := axioms.filter fun n => !(allowed.contains n && isOurs n)
-    onlySorry := proofHead got.value == some `sorryAx
+    onlySorry := isOnlySorry sides.submission.constants got.value
     unusedAxioms := ((own.filter isAxiom).map (·.name)).filter (!axioms.contains ·)
     newConstants := own.size
   }
