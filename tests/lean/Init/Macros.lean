@@ -1,5 +1,5 @@
 prelude
-import Init.Core
+import Init.Base
 
 /-!
 The types that Lean's macros are made of: strings, names, syntax trees and the macro monad.

@@ -1,5 +1,5 @@
 prelude
-import Init.Tactics
+import Init.Steps
 
 /-!
 The theorems that tactics use, and the first facts about numbers.
