@@ -1,2 +1,2 @@
 prelude
-import Init.Facts
+import Init.Effects
