@@ -1,5 +1,5 @@
 prelude
-import Init.Facts
+import Init.Values
 
 /-!
 Input and output, as far as a hostile `#eval` needs it: printing, and ending the process.
