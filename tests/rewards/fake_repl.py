@@ -113,7 +113,7 @@ for line in sys.stdin:
     command = json.loads("".join(lines))
     lines.clear()
     states += 1
-    if "unknown" in command["cmd"]:
+    if "lost env" in command["cmd"] and (states > 2 or "worn" not in command["cmd"]):
         write({"message": "Unknown environment."}, False)
         continue
     write({**read(command["cmd"]), "env": states - 1}, "in pieces" in command["cmd"])
