@@ -41,6 +41,9 @@ class Deeds:
     def say(self, words: str) -> None:
         os.write(1, words.replace("|", "\n").encode())
 
+    def deep(self, _: str) -> None:
+        os.write(1, b"[" * 200_000 + b"\n\n")
+
     def grow(self, megabytes: str) -> None:
         grown.append(b"x" * (int(megabytes) << 20))
         time.sleep(0.1)  # or it would be too quick to be seen

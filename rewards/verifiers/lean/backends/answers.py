@@ -20,7 +20,7 @@ def read_answer(answer: Mapping[str, Any], lines_before: int) -> tuple[Message, 
     try:
         messages = [parse_message(data) for data in answer.get("messages") or ()]
         sorries = [parse_message(data) for data in answer.get("sorries") or ()]
-    except (TypeError, AttributeError, ValueError):
+    except (TypeError, AttributeError, ValueError, OverflowError):
         raise ValueError(f"no answer of a REPL: {str(answer)[:200]}") from None
     if sorries and not any(message.is_sorry for message in messages):
         where = sorries[0]

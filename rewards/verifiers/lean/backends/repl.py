@@ -137,7 +137,9 @@ class ReplBackend:
             processes=PROCESSES,
         )
         files = {"task.json": json.dumps(task).encode()}
-        return Repl(self.sandbox.open(Job(PROGRAM, b"", files, {INSIDE: _source()}, limits)), header)
+        return Repl(
+            self.sandbox.open(Job(PROGRAM, b"", files, {INSIDE: _source()}, limits)), header
+        )
 
 
 @cache

@@ -116,15 +116,15 @@ class Repl:
         """
         self._asking, started = True, time.monotonic()
         self.session.send(json.dumps(command).encode() + b"\n\n")
-        data = bytearray()
-        while (end := data.find(b"\n\n")) < 0 and len(data) <= MAX_ANSWER:
-            data += self.session.receive(started + timeout_s)
+        data, ended = bytearray(), False
+        while not ended:
+            said = self.session.receive(started + timeout_s)
+            data += said
+            ended = data.find(b"\n\n", len(data) - len(said) - 1) >= 0
+            if len(data) > MAX_ANSWER:
+                raise OverflowError("an answer without end")
         self._said += len(data)
-        if end < 0 or len(data) > MAX_ANSWER:
-            raise OverflowError("an answer without end")
-        answer = json.loads(data)
-        if not isinstance(answer, dict):
-            raise ValueError(f"no object: {str(answer)[:200]}")
+        answer = parse(data)
         self._asking = False
         self._busy_s += time.monotonic() - started
         return answer
@@ -148,7 +148,7 @@ class Repl:
             busy = outcome.cpu_s >= BUSY_SHARE * (self._busy_s + timeout_s)
         if busy:
             return Lost(Compiled(limit="time"), 0)
-        trouble = f"no answer within {timeout_s:g} s, most of which it waited; is there a free core?"
+        trouble = f"no answer in {timeout_s:g} s, most of which it waited; is there a free core?"
         return Lost(Compiled(trouble=trouble), 2)
 
     def _died(self, outcome: Outcome) -> Lost:
@@ -161,3 +161,18 @@ class Repl:
         signalled = f"signal {outcome.signal}" if outcome.signal else None
         how = signalled or f"exit status {outcome.exit_code}"
         return Lost(Compiled(crash=f"the REPL ended with {how}: {said}".rstrip(": ")), 2)
+
+
+def parse(data: bytearray) -> dict[str, Any]:
+    """Read an object of JSON.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    try:
+        answer = json.loads(data)
+    except RecursionError:
+        raise ValueError("JSON of a depth without end") from None
+    if not isinstance(answer, dict):
+        raise ValueError(f"no object: {str(answer)[:200]}")
+    return answer
