@@ -40,6 +40,8 @@ class LeanSetup:
     """REWARDS_SAFE_VERIFY: the executable of SafeVerify, of the same Lean version."""
     comparator: str | None = None
     """REWARDS_COMPARATOR: the executable of leanprover/comparator, of the same Lean version."""
+    dojo: str | None = None
+    """REWARDS_LEAN_DOJO: the repository that LeanDojo has traced, as URL@COMMIT or a local path."""
     readable: tuple[str, ...] = ()
     """REWARDS_LEAN_READABLE: more folders that Lean needs, with colons between them."""
     memory_mb: int = DEFAULT_MEMORY_MB
@@ -54,7 +56,8 @@ class LeanSetup:
         """
         given: dict[str, object] = {}
         for one in fields(cls):
-            prefix = "REWARDS_LEAN_" if one.name in ("repl", "readable", "memory_mb") else "REWARDS_"
+            short = one.name in ("repl", "dojo", "readable", "memory_mb")
+            prefix = "REWARDS_LEAN_" if short else "REWARDS_"
             text = os.environ.get(prefix + one.name.upper(), "")
             if not text:
                 continue

@@ -120,7 +120,7 @@ class Repl:
         while not ended:
             said = self.session.receive(started + timeout_s)
             data += said
-            ended = data.find(b"\n\n", len(data) - len(said) - 1) >= 0
+            ended = data.find(b"\n\n", max(0, len(data) - len(said) - 1)) >= 0
             if len(data) > MAX_ANSWER:
                 raise OverflowError("an answer without end")
         self._said += len(data)
