@@ -238,7 +238,7 @@ def write_trace(project: Path) -> None:
     proof = node("Lean.Parser.Term.byTactic", leaf("by", near="by\n"), leaf("decide"))
     two = node(f"{kind}declValSimple", leaf(":=", near=":= by"), proof, node("null"))
     mine = node(f"{kind}declValSimple", leaf(":=", near=":= trivial"), leaf("trivial"))
-    doc = node(f"{kind}docComment", leaf("/-- Two. -/"))
+    doc = node(f"{kind}docComment", leaf("/--"), leaf("Two. -/"))
     private = node(f"{kind}private", leaf("private"))
     commands = [
         node("Lean.Parser.Module.header", *imports),

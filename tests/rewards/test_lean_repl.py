@@ -68,6 +68,10 @@ def count(marker: str) -> int:
     return found
 
 
+def resident_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
 def test_a_proof_without_messages_passes(pool: ReplBackend) -> None:
     result = check(pool, "theorem t : True := trivial\n")
     assert (result.messages, result.failed, result.trouble) == ((), False, "")
@@ -287,7 +291,10 @@ def test_a_hundred_checks_leave_nothing_behind(box: Sandbox) -> None:
 
     before = leftovers()
     with ThreadPoolExecutor(4) as threads:
-        results = list(threads.map(run, range(100)))
+        early = list(threads.map(run, range(20)))
+        memory_mb = resident_mb()
+        late = list(threads.map(run, range(20, 100)))
     pool.close()
-    assert not any(result.trouble for result in results)
+    assert not any(result.trouble for result in (*early, *late))
     assert leftovers() == before
+    assert resident_mb() < memory_mb + 4 * 8 + 16  # the large answers, which `late` still holds

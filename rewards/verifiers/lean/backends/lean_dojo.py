@@ -5,9 +5,9 @@ all else is the process back end's, in that project. Its `check_proof` is not us
 limit, takes a theorem with `sorry` for proved since Lean 4.28, and looks at neither axioms nor the
 statement.
 
-Tracing clones a repository, builds it and runs its code, so the operator names it (REWARDS_LEAN_DOJO)
-and traces it, by the command that the error message gives; no spec can. All tests of this run on a
-trace made by hand: no toolchain to make a real one was at hand when this was written.
+Tracing clones a repository, builds it and runs its code. So the operator names it, in
+REWARDS_LEAN_DOJO, and traces it, by the command that the error message gives; no spec can. A real
+trace was never read here: the tests have LeanDojo read one that was made by hand.
 """
 
 from __future__ import annotations
