@@ -141,9 +141,13 @@ class ScoreCache:
                 self._items.move_to_end(key)
             return score
 
+    def accepts(self, score: Score) -> bool:
+        """Whether a verdict says nothing of the machine or its load."""
+        return score.verdict not in ("unjudged", "timeout")
+
     def put(self, key: object, score: Score) -> None:
-        """Keep a verdict, unless it says something of the machine or its load."""
-        if score.verdict in ("unjudged", "timeout"):
+        """Keep a verdict, if it is one to keep."""
+        if not self.accepts(score):
             return
         with self._lock:
             self._items[key] = score

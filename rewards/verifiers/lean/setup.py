@@ -48,8 +48,8 @@ class LeanSetup:
     """REWARDS_LEAN_MEMORY_MB: resident memory of one Lean, mapped library files included."""
 
     @classmethod
-    def from_environment(cls) -> Self:
-        """Read the environment variables.
+    def from_environment(cls, *, lean: str | None = None) -> Self:
+        """Read the environment variables, but for what is given.
 
         Raises:
             ConfigurationError: If the memory is not a number.
@@ -69,6 +69,8 @@ class LeanSetup:
                 given[one.name] = int(text)
             else:
                 given[one.name] = text
+        if lean is not None:
+            given["lean"] = lean
         return cls(**given)  # type: ignore[arg-type]
 
 
@@ -84,6 +86,8 @@ class Toolchain:
     """What `lean` needs to find the libraries of its project."""
     readable: tuple[str, ...] = ()
     """The folders that must be seen inside the sandbox."""
+    project: str | None = None
+    """The Lake project that it belongs to, if it is one's."""
 
     def tool(self, name: str) -> str | None:
         """Return the path of another program of the toolchain, if it has one of this name."""
@@ -113,11 +117,14 @@ def find_toolchain(setup: LeanSetup) -> Toolchain:
         )
     version, prefix = _ask(lean, "--version"), _ask(lean, "--print-prefix")
     real = str(Path(prefix, "bin", "lean"))  # elan's `lean` only starts the one of a toolchain
-    readable = {prefix, *setup.readable, *([str(given)] if environment and given else [])}
+    readable = {prefix, *setup.readable, *([str(given)] if environment else [])}
     readable |= {str(Path(p).resolve()) for p in environment.get("LEAN_PATH", "").split(":") if p}
+    tools = (setup.repl, setup.safe_verify, setup.comparator)
+    readable |= {str(Path(tool).resolve().parent) for tool in tools if tool}
     kept = {name: environment[name] for name in ("LEAN_PATH", "LEAN_SYSROOT") if name in environment}
     kept |= {"PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp"}
-    return Toolchain(real, version, prefix, kept, _outermost(readable))
+    project = str(given) if environment else None
+    return Toolchain(real, version, prefix, kept, _outermost(readable), project)
 
 
 def _lake_environment(project: Path) -> dict[str, str]:

@@ -1,0 +1,201 @@
+"""From a submission to a score: filter, compile, compare, replay, in order of their cost.
+
+Each step can only reject, or fail as a machine; a proof is what none of them rejects.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from rewards.errors import SpecError
+from rewards.score import Score, Verdict
+from rewards.verifiers.lean.assemble import Source, assemble, strip_repeats
+from rewards.verifiers.lean.backends import Compiled
+from rewards.verifiers.lean.comparer import CannotCompare, Comparison
+from rewards.verifiers.lean.extract import Submission
+from rewards.verifiers.lean.filter import find_forbidden
+from rewards.verifiers.lean.machine import LeanMachine, Route
+from rewards.verifiers.lean.messages import Message
+from rewards.verifiers.lean.replay import Ruling
+from rewards.verifiers.lean.setup import LeanMissing
+from rewards.verifiers.lean.spec import LEVELS, LeanSpec
+from sandbox import SandboxError
+
+SHOWN = 5
+"""Messages that the evidence keeps, errors first."""
+_AXIOMS = re.compile(r"does not depend on any axioms$|depends on axioms: \[(.*)\]$", re.DOTALL)
+
+
+def judge(machine: LeanMachine, spec: LeanSpec, submission: Submission) -> Score:
+    """Judge a submission; alike ones of a group are judged once."""
+    text = strip_repeats(submission.text, spec.header, spec.preamble)
+    forbidden = find_forbidden(text, spec.profile)
+    # A sorry and nothing else may stand where a part of the proof is worth something.
+    if forbidden and not (forbidden.code == "sorry" and spec.partial):
+        return _reject(forbidden.reason, forbidden.code, token=forbidden.token, line=forbidden.line)
+    try:
+        route = machine.route(spec)
+        key = (route, spec.model_dump_json(), text)
+        return machine.verdicts.get(key, lambda: Judgement(machine, spec, route, text).make())
+    except LeanMissing as error:
+        return Score.unjudged(f"no Lean to judge with: {error}", code="lean_missing")
+    except SandboxError as error:
+        return Score.unjudged(f"the sandbox cannot start: {error}", code="sandbox_unavailable")
+
+
+@dataclass
+class Judgement:
+    """One submission on its way through the steps."""
+
+    machine: LeanMachine
+    spec: LeanSpec
+    route: Route
+    submission: str
+
+    def make(self) -> Score:
+        """Go through the steps until one decides; say who judged, and how strictly."""
+        score = self._decide()
+        facts = {
+            "level": self.route.level,
+            "profile": self.spec.profile,
+            "backend": self.route.backend.name,
+            "lean": self.route.backend.version,
+        }
+        return score.replace(evidence={**score.evidence, **facts})
+
+    def _decide(self) -> Score:
+        spec, route = self.spec, self.route
+        target = self.machine.target(spec)
+        if target.trouble:
+            return _unjudged("the statement could not be compiled", target.trouble)
+        if target.complaint:  # Lean was not there when the spec was loaded
+            raise SpecError(f"lean spec: {target.complaint}")
+        source = assemble(
+            spec.header, spec.preamble, spec.statement, spec.theorem, self.submission
+        )
+        if route.filter:
+            quick = self.machine.compile(route.filter, source, spec.timeout_s)
+            if not quick.trouble and (score := self._read(quick, source)):
+                return score
+        if route.level == "messages":
+            return self._ask_for_axioms(source)
+        compiled = self.machine.compile(route.backend, source, spec.timeout_s)
+        if score := self._read(compiled, source):
+            return score
+        return self._compare(target.olean, compiled, source)
+
+    def _read(self, compiled: Compiled, source: Source) -> Score | None:
+        """Return what the messages decide: any verdict but that it is proved."""
+        shown = _show(compiled.messages, source)
+        if compiled.trouble:
+            return _unjudged("Lean could not be run", compiled.trouble)
+        if compiled.limit == "time":
+            reason = f"Lean was stopped after {compiled.elapsed_s:.1f} s"
+            return Score(0.0, Verdict.TIMEOUT, reason, evidence={"code": "timeout", **shown})
+        if compiled.limit:
+            reason = f"Lean was stopped: over the {compiled.limit} limit"
+            return Score(0.0, Verdict.LIMIT, reason, evidence={"code": compiled.limit, **shown})
+        if compiled.errors:
+            first = compiled.errors[0]
+            where = f"line {first.line - source.lines_before}" if first.line else "Lean"
+            return _reject(f"{where}: {first.text:.300}", "error", **shown)
+        if compiled.crash or compiled.failed:
+            return _reject(f"Lean failed: {compiled.crash or 'no message says why'}", "error", **shown)
+        return None
+
+    def _ask_for_axioms(self, source: Source) -> Score:
+        """Judge by messages alone: no errors, and the axioms that Lean says the theorem has."""
+        question = f"\n\n#print axioms {self.spec.theorem}\n"
+        asked = Source(source.header, source.body.rstrip() + question)
+        line = asked.text.count("\n")
+        compiled = self.machine.compile(self.route.backend, asked, self.spec.timeout_s)
+        if score := self._read(compiled, source):
+            return score
+        shown = _show(compiled.messages, source)
+        if any(message.is_sorry for message in compiled.messages):
+            return _reject("the proof is left open by a sorry", "sorry", **shown)
+        answers = [m for m in compiled.messages if m.severity == "information" and m.line == line]
+        found = _AXIOMS.search(answers[-1].text) if answers else None
+        if not found:
+            reason = f"Lean says nothing about a theorem {self.spec.theorem}"
+            return _reject(reason, "statement_changed", **shown)
+        axioms = [name.strip() for name in (found[1] or "").split(",") if name.strip()]
+        if foreign := sorted(set(axioms) - set(self.spec.allowed_axioms)):
+            code = "sorry" if "sorryAx" in foreign else "axiom"
+            return _reject(f"it rests on {', '.join(foreign)}", code, axioms=axioms)
+        return Score.correct("no errors (nothing more was looked at)", code="proved", axioms=axioms)
+
+    def _compare(self, target: bytes, compiled: Compiled, source: Source) -> Score:
+        """Judge by the compiled files, then by those who check them once more."""
+        shown = _show(compiled.messages, source)
+        if compiled.olean is None:
+            return _reject("Lean ended without writing what it compiled", "no_olean", **shown)
+        spec = self.spec
+        try:
+            comparison = self.machine.comparer.compare(
+                target, compiled.olean, spec.theorem, spec.allowed_axioms
+            )
+        except CannotCompare as error:
+            return _unjudged("the compiled files could not be compared", str(error))
+        shown["axioms"] = list(comparison.axioms)
+        if comparison.code != "ok":
+            if self._is_partial(comparison, compiled):
+                reason = "the proof's structure stands, with a sorry left inside of it"
+                return Score(
+                    spec.partial, Verdict.PARTIAL, reason, evidence={"code": "partial", **shown}
+                )
+            return _reject(comparison.reason, _code(comparison), found=comparison.code, **shown)
+        for ruling in self._second_opinions(target, compiled.olean, source):
+            if ruling.trouble:
+                return _unjudged("the proof could not be checked again", ruling.trouble)
+            if not ruling.accepted:
+                return _reject(ruling.reason, "kernel_replay", **shown)
+        return Score.correct(f"{spec.theorem} is proved", code="proved", **shown)
+
+    def _second_opinions(self, target: bytes, olean: bytes, source: Source) -> Any:
+        machine, strictness = self.machine, LEVELS.index(self.route.level)
+        if strictness >= LEVELS.index("replay"):
+            yield machine.replayer.replay(target, olean)
+        if self.route.level == "comparator":
+            yield machine.comparator.compare(
+                self.spec.target, source, self.spec.theorem, self.spec.allowed_axioms
+            )
+
+    def _is_partial(self, comparison: Comparison, compiled: Compiled) -> bool:
+        """Whether only a sorry is missing, which Lean remarked on, and the proof is more than it."""
+        return (
+            self.spec.partial > 0
+            and comparison.foreign == ("sorryAx",)
+            and not comparison.only_sorry
+            and any(message.is_sorry for message in compiled.messages)
+        )
+
+
+def _code(comparison: Comparison) -> str:
+    """Return the reason code of a comparison that found a difference."""
+    if comparison.code == "axiom":
+        return "sorry" if comparison.sorry else "axiom"
+    own = ("unsafe", "partial", "olean")
+    return comparison.code if comparison.code in own else "statement_changed"
+
+
+def _reject(reason: str, code: str, **evidence: Any) -> Score:
+    return Score.incorrect(reason, code=code, **evidence)
+
+
+def _unjudged(what: str, trouble: str) -> Score:
+    return Score.unjudged(f"{what}: {trouble}", code="lean_failed")
+
+
+def _show(messages: tuple[Message, ...], source: Source) -> dict[str, Any]:
+    """Return what the evidence keeps of messages, with lines as the submission counts them."""
+    ranks = {"error": 0, "warning": 1, "raw": 2}
+    first = sorted(messages, key=lambda message: ranks.get(message.severity, 3))[:SHOWN]
+    return {
+        "messages": [
+            {"severity": m.severity, "line": m.line - source.lines_before, "text": m.text[:1000]}
+            for m in first
+        ]
+    }
