@@ -13,9 +13,18 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox.types import Job, LimitHit, Limits, Outcome, Sandbox, SandboxError
+from sandbox.types import Job, LimitHit, Limits, Outcome, Sandbox, SandboxError, Session
 
-__all__ = ["Job", "LimitHit", "Limits", "Outcome", "Sandbox", "SandboxError", "open_sandbox"]
+__all__ = [
+    "Job",
+    "LimitHit",
+    "Limits",
+    "Outcome",
+    "Sandbox",
+    "SandboxError",
+    "Session",
+    "open_sandbox",
+]
 
 __distribution__ = "assay-rl"
 

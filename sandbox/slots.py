@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from sandbox.frames import FrameReader, build_frame, pack, unpack
 from sandbox.seccomp import build_filter
+from sandbox.session import SlotSession
 from sandbox.types import Job, Limits, Outcome, SandboxError
 
 SEND_BYTES, RECEIVE_BYTES = 1 << 18, 1 << 18
@@ -262,21 +263,27 @@ class Pool:
         healthy: Slot | None = None
         try:
             if slot and not slot.fits(limits):
-                self._discard(slot)
+                self.discard(slot)
                 slot = None
-            slot = slot or self._start_slot(limits)
+            slot = slot or self.start_slot(limits)
             yield slot
             healthy = None if slot.worn else slot
         finally:
             if slot and healthy is None:
-                self._discard(slot)
+                self.discard(slot)
             self._idle.put(healthy)
 
-    def _discard(self, slot: Slot) -> None:
+    def discard(self, slot: Slot) -> None:
+        """End a slot that was started here."""
         slot.kill()
         self._alive.discard(slot)
 
-    def _start_slot(self, limits: Limits) -> Slot:
+    def start_slot(self, limits: Limits) -> Slot:
+        """Start a slot beyond those that are lent; whoever asks for it discards it.
+
+        Raises:
+            SandboxError: If none can be started.
+        """
         if self.closed:
             raise SandboxError("the sandbox was closed")
         usual = Limits()
@@ -335,6 +342,10 @@ class SlotSandbox:
         # Always in this order, so that two pairs never wait for each other's slot.
         outcomes = self._try_twice([(self._trusted, tests), (self._programs, program)])
         return outcomes[0], outcomes[1]
+
+    def open(self, job: Job) -> SlotSession:
+        """Start a job that stays, on a slot beyond the others."""
+        return SlotSession(self._programs.start_slot(job.limits), job, self._programs.discard)
 
     def _try_twice(self, work: list[tuple[Pool, Job]]) -> list[Outcome]:
         error: Exception | None = None

@@ -115,6 +115,27 @@ class Outcome:
         return self.exit_code == 0 and self.limit is None and self.infra_error is None
 
 
+class Session(Protocol):
+    """A job that stays, and that its opener talks to. For one thread at a time."""
+
+    def send(self, data: bytes) -> None:
+        """Have the job hear this; what it has no ears for any more is lost."""
+        ...
+
+    def receive(self, deadline: float) -> bytes:
+        """Return what the job has said and nobody has received yet; wait for it if need be.
+
+        Raises:
+            TimeoutError: If it has said nothing by the deadline (of `time.monotonic()`).
+            EOFError: If it will never say anything again.
+        """
+        ...
+
+    def close(self) -> Outcome:
+        """End the job and all its children at once; return the facts about it."""
+        ...
+
+
 class Sandbox(Protocol):
     """A place to run hostile programs. Thread-safe: up to `slots` jobs run at once, others wait."""
 
@@ -140,6 +161,18 @@ class Sandbox(Protocol):
         one has ended, or has closed it, the other reads the end of the stream; when the tests have
         ended, the program is ended too (`Outcome.dismissed`). What a job may say is limited to
         four times its `output_kb`.
+        """
+        ...
+
+    def open(self, job: Job) -> Session:
+        """Start a job that stays until it ends, overruns its limits, or the session is closed.
+
+        Its descriptor 4 is a stream socket whose other end is the session; it may say four times
+        its `output_kb` in its life. It has a container of its own, is not counted among `slots`
+        and never waits for one: whoever opens sessions bounds their number.
+
+        Raises:
+            SandboxError: If no container can be started.
         """
         ...
 

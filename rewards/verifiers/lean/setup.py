@@ -44,6 +44,8 @@ class LeanSetup:
     """REWARDS_SAFE_VERIFY: the executable of SafeVerify, of the same Lean version."""
     comparator: str | None = None
     """REWARDS_COMPARATOR: the executable of leanprover/comparator, of the same Lean version."""
+    dojo: str | None = None
+    """REWARDS_LEAN_DOJO: the repository that LeanDojo has traced, as URL@COMMIT or a local path."""
     readable: tuple[str, ...] = ()
     """REWARDS_LEAN_READABLE: more folders that Lean needs, with colons between them."""
     memory_mb: int = DEFAULT_MEMORY_MB
