@@ -11,17 +11,13 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from trainer.tasks.public_lean import ask_for_proof, fence
 from trainer.tasks.rows import Row, write_rows
 from trainer.tasks.theorems import Theorem
 from trainer.tasks.theorems_equations import draw_arithmetic, draw_chain
 from trainer.tasks.theorems_induction import draw_induction
 from trainer.tasks.theorems_logic import draw_propositional, draw_quantified
 from trainer.tasks.theorems_types import draw_structural
-
-INSTRUCTION = (
-    "Give the theorem with its proof in one ```lean4 block. Lemmas may stand before it; imports may "
-    "not."
-)
 
 
 def draw_first_order(rng: random.Random) -> Theorem:
@@ -41,22 +37,6 @@ ROWS = {1: (60, 12), 2: (60, 12), 3: (60, 12), 4: (60, 12), 5: (60, 12)}
 """Rows of each level for training and for test."""
 
 
-def ask_for(theorem: Theorem) -> str:
-    """Write the prompt: what is to be proved, what is there already, and how to answer."""
-    given = "core Lean alone, no Mathlib"
-    question = f"Prove this theorem in Lean 4 ({given}):\n\n{_block(theorem.statement)}\n\n"
-    if theorem.preamble:
-        question += (
-            "These definitions stand before it already; do not repeat them:\n\n"
-            f"{_block(theorem.preamble)}\n\n"
-        )
-    return question + INSTRUCTION
-
-
-def _block(code: str) -> str:
-    return f"```lean4\n{code}\n```"
-
-
 def to_row(theorem: Theorem, level: int, number: int) -> Row:
     """Make the data row of a theorem."""
     spec = {"type": "lean", "statement": theorem.statement}
@@ -64,9 +44,9 @@ def to_row(theorem: Theorem, level: int, number: int) -> Row:
         spec["preamble"] = theorem.preamble
     return Row(
         id=f"lean-{level}-{number:04d}",
-        prompt=ask_for(theorem),
+        prompt=ask_for_proof(theorem.statement, "", theorem.preamble),
         spec=spec,
-        gold=_block(theorem.code),
+        gold=fence(theorem.code),
         meta={"level": level},
     )
 

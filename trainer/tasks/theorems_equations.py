@@ -107,7 +107,9 @@ class Term:
 
     def __str__(self) -> str:
         """Write it as Lean does."""
-        return " ".join([self.name, *(f"({part})" if part.parts else part.name for part in self.parts)])
+        return " ".join(
+            [self.name, *(f"({part})" if part.parts else part.name for part in self.parts)]
+        )
 
     def places(self) -> list[tuple[Callable[[Term], Term], Term]]:
         """Return each term that stands in this one, with what puts another in its place."""
@@ -130,13 +132,14 @@ def draw_chain(rng: random.Random) -> Theorem:
             forward = rng.random() < 0.5
             equations.append((old, new) if forward else (new, old))
             name, context = f"h{number}{'' if forward else '.symm'}", put(Term("x"))
-            reasons.append(name if context == Term("x") else f"congrArg (fun x => {context}) {name}")
+            reasons.append(
+                name if context == Term("x") else f"congrArg (fun x => {context}) {name}"
+            )
             terms.append(put(new))
         pairs = {frozenset(pair) for pair in equations}
-        # No equation twice, none that says nothing, and no way back.
-        if len(pairs) == len(equations) and all(len(pair) == 2 for pair in pairs):
-            if len(set(terms)) == len(terms):
-                return _to_theorem(terms, equations, reasons)
+        says_something = len(pairs) == len(equations) and all(len(pair) == 2 for pair in pairs)
+        if says_something and len(set(terms)) == len(terms):  # no equation twice, no way back
+            return _to_theorem(terms, equations, reasons)
 
 
 def _to_theorem(

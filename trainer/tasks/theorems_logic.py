@@ -272,9 +272,7 @@ def draw_quantified(rng: random.Random) -> Theorem:
 def _prove_quantified(given: list[Formula], goal: Formula, some: int) -> list[str]:
     """Take the x that there is, or any, and go on without quantifiers."""
     count = len(given)
-    facts = [
-        (f"h{count + 1 + at}", formula, f"h{1 + at} x") for at, formula in enumerate(given)
-    ]
+    facts = [(f"h{count + 1 + at}", formula, f"h{1 + at} x") for at, formula in enumerate(given)]
     proof = prove(tuple((name, formula) for name, formula, _ in facts), goal, 2 * count + 1)
     assert proof
     steps = [f"intro h{at}" for at in range(1, count + 1)]

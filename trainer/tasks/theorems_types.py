@@ -139,9 +139,7 @@ def _mirror_mirror(tree: Tree, weights: Sequence[int]) -> Theorem:
 def _map_map(tree: Tree, weights: Sequence[int]) -> Theorem:
     def closing(one: Constructor) -> list[str]:
         left = one.apply(lambda f: "(g (f x))" if f == "x" else f"(({f}.map f).map g)")
-        right = one.apply(
-            lambda f: "(g (f x))" if f == "x" else f"({f}.map (fun x => g (f x)))"
-        )
+        right = one.apply(lambda f: "(g (f x))" if f == "x" else f"({f}.map (fun x => g (f x)))")
         return [f"show {left} = {right}", _rewrite(one)]
 
     return Theorem(
@@ -365,9 +363,8 @@ def _given(*definitions: str) -> str:
     return "\n\n".join([ITEMS, *definitions])
 
 
-_JOIN_NONE = (
-    "theorem join_none {α : Type} (s : Items α) : s.join .none = s := "
-    + _over("s", ["exact congrArg (Items.one x) ih"])
+_JOIN_NONE = "theorem join_none {α : Type} (s : Items α) : s.join .none = s := " + _over(
+    "s", ["exact congrArg (Items.one x) ih"]
 )
 _JOIN_JOIN = (
     "theorem join_join {α : Type} (s t u : Items α) :\n"
