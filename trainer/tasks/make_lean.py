@@ -16,13 +16,19 @@ from trainer.tasks.rows import Row, write_rows
 from trainer.tasks.theorems import Theorem
 from trainer.tasks.theorems_equations import draw_arithmetic, draw_chain
 from trainer.tasks.theorems_induction import draw_induction
+from trainer.tasks.theorems_lists import draw_list_theorem
 from trainer.tasks.theorems_logic import draw_propositional, draw_quantified
-from trainer.tasks.theorems_types import draw_structural
+from trainer.tasks.theorems_trees import draw_tree_theorem
 
 
 def draw_first_order(rng: random.Random) -> Theorem:
     """A law of predicate logic, or a chain of equations."""
     return rng.choice([draw_quantified, draw_chain])(rng)
+
+
+def draw_structural(rng: random.Random) -> Theorem:
+    """A theorem about a list or a tree."""
+    return draw_tree_theorem(rng) if rng.random() < 0.6 else draw_list_theorem(rng)
 
 
 LEVELS: dict[int, Callable[[random.Random], Theorem]] = {

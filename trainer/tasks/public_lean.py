@@ -14,7 +14,9 @@ from trainer.tasks.rows import Row, read_jsonl, require
 
 logger = logging.getLogger(__name__)
 
-INSTRUCTION = "Give the theorem with its proof in one ```lean4 block. Lemmas may stand before it, imports not."
+INSTRUCTION = (
+    "Answer with the theorem and its proof in one ```lean4 block. Lemmas may stand before it."
+)
 
 _THEOREM = re.compile(r"^(?:theorem|lemma)\s", re.MULTILINE)
 _DOC_COMMENT = re.compile(r"/--(?:(?!-/).)*-/\s*\Z", re.DOTALL)
