@@ -7,9 +7,8 @@ Nothing but the standard library, and it never imports anything that a job wrote
     └─ job       the program: no capabilities, resource limits, a system call filter, four
                  descriptors (five in a pair), an empty home
 
-Where jobs are kept apart by user ids the keeper lives on, and the agent forks the job's process;
-elsewhere each job has a keeper of its own, which forks it (nursery.py says why). How a job is kept
-from all others is isolation.py's.
+Agent and keeper live on, the job's process is another each time: the agent forks it, on the word of
+its keeper (nursery.py). How a job is kept from all others is isolation.py's.
 """
 
 from __future__ import annotations
@@ -23,18 +22,15 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Callable
 from typing import IO, Any, NoReturn
 
 from sandbox.frames import read_frame, unpack, write_frame
-from sandbox.isolation import KINDS, Bare, Isolation, Namespaces, Uids
-from sandbox.nursery import Nursery, Process, fork_child, learn, tend
+from sandbox.isolation import KINDS, Isolation
+from sandbox.nursery import Nursery, tend
 from sandbox.program import JOB_PATH
-from sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
+from sandbox.syscalls import PR_SET_DUMPABLE, prctl
 from sandbox.watch import Watch
 
-LEARN = 3
-"""The exit status of a keeper that read no job, but that modules for the agent come next."""
 # What programs commonly import: loaded once here instead of once a job.
 WARM = (
     "abc ast bisect cmath collections contextlib copy dataclasses datetime decimal enum"
@@ -49,39 +45,31 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     if settings is None:
         return
     facts = _warm_up(settings)
-    isolation = KINDS[settings["isolation"]]()
+    isolation = KINDS[settings["isolation"]](unpack(settings["seccomp"]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a job may send it to its keeper
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
-    isolation.prepare(unpack(settings["seccomp"]))
+    isolation.prepare()
     write_frame(replies, facts)
     gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
-    if isinstance(isolation, Uids):
-        _serve_with_nursery(requests, replies, isolation)
-    status = 0
-    while status in (0, LEARN):
-        keeper = isolation.fork()  # before its job is there, which then need not wait for it
-        if keeper == 0:
-            _keep_one(requests, replies, isolation)
-        status = os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1])
-        if status == LEARN:
-            learn((read_frame(requests) or {})["modules"])
-
-
-def _serve_with_nursery(requests: IO[bytes], replies: IO[bytes], isolation: Uids) -> NoReturn:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     keeper = os.fork()
     if keeper:
-        theirs.close()
-        requests.close()
-        replies.close()
+        for end in (theirs, requests, replies):
+            end.close()
+        isolation.confine()
         tend(ours, keeper, isolation)
     ours.close()
-    nursery = Nursery(theirs)
+    _keep_jobs(requests, replies, isolation, Nursery(theirs, isolation))
+
+
+def _keep_jobs(
+    requests: IO[bytes], replies: IO[bytes], isolation: Isolation, nursery: Nursery
+) -> NoReturn:
     while True:
         isolation.number += 1
-        keep = Keep(requests, replies, isolation)
-        keep.fork(lambda ends: nursery.fork(isolation.number, ends))
-        job = keep.wait()
+        keep = Keep(requests, replies, isolation, nursery)
+        keep.fork()  # before its job is there, which then need not wait for it
+        job = read_frame(requests)
         if job is None:
             os._exit(0)
         if job.get("learn"):
@@ -120,24 +108,16 @@ def _import_pytest() -> None:
         importlib.import_module(name)
 
 
-def _keep_one(requests: IO[bytes], replies: IO[bytes], isolation: Namespaces | Bare) -> NoReturn:
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
-    keep = Keep(requests, replies, isolation)
-    keep.fork(lambda ends: fork_child(isolation, ends))
-    job = keep.wait()
-    if job is None or job.get("learn"):
-        os._exit(LEARN if job else 1)
-    keep.run(job)
-    os._exit(0)
-
-
 class Keep:
     """One job, from the birth of its process to the report."""
 
-    def __init__(self, requests: IO[bytes], replies: IO[bytes], isolation: Isolation) -> None:
-        self.requests, self.replies, self.isolation = requests, replies, isolation
+    def __init__(
+        self, requests: IO[bytes], replies: IO[bytes], isolation: Isolation, nursery: Nursery
+    ) -> None:
+        self.requests, self.replies = requests, replies
+        self.isolation, self.nursery = isolation, nursery
 
-    def fork(self, fork: Callable[[dict[str, int]], Process]) -> None:
+    def fork(self) -> None:
         """Have the job's process forked, which then waits for its orders."""
         with self.isolation.acting():  # for it may open them once more, as /dev/stdout
             pipes = {name: os.pipe() for name in ("stdout", "stderr", "result", "control")}
@@ -146,19 +126,15 @@ class Keep:
         talk.setblocking(False)
         theirs = {name: ends[1] for name, ends in pipes.items()}
         theirs |= {"talk": their_talk.detach(), "orders": their_orders.detach()}
-        self.process = fork(theirs)
+        self.nursery.fork(theirs)
         for descriptor in theirs.values():
             os.close(descriptor)
         self.ours = {name: ends[0] for name, ends in pipes.items()} | {"talk": talk.detach()}
 
-    def wait(self) -> dict[str, Any] | None:
-        """Wait for the job."""
-        return read_frame(self.requests)
-
     def dismiss(self) -> None:
         """Have the process end without a job."""
         self.orders.close()
-        self.process.bury(self.isolation.kill_all)
+        self.nursery.bury()
         for descriptor in self.ours.values():
             os.close(descriptor)
 
@@ -170,7 +146,7 @@ class Keep:
             if not job["talks"]:
                 os.close(self.ours.pop("talk"))
             watch = Watch(
-                self.process, job["limits"], self.isolation, self.ours, self.requests, self._send
+                self.nursery, job["limits"], self.isolation, self.ours, self.requests, self._send
             )
             report = watch.until_end(started)
             report["unclean"] = self.isolation.clean()
@@ -205,7 +181,7 @@ class Keep:
 
 def main() -> None:
     """Serve on the descriptors that were stdin and stdout."""
-    # Unbuffered: what one keeper reads ahead would be lost to the next.
+    # Unbuffered: what was read ahead no poll would see.
     requests, replies = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):

@@ -8,12 +8,14 @@ shared; for that use a virtual machine or gVisor around all of this.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.process import PACKAGE, ProcessChannel, agent_command, find_packages
+from sandbox.seccomp import build_filter
 from sandbox.slots import Slot, SlotSandbox
 from sandbox.types import Limits, SandboxError
 
@@ -29,8 +31,14 @@ def open_bubblewrap(slots: int, read_only: Sequence[str] = ()) -> SlotSandbox:
     """Open a sandbox of `slots` bubblewrap containers, in which these paths can be read.
 
     Raises:
-        SandboxError: If bwrap is missing or cannot make namespaces here.
+        SandboxError: If bwrap is missing or cannot make namespaces here, or there is no filter of
+            system calls for this processor: jobs of one user id are kept apart by it.
     """
+    if not build_filter():
+        raise SandboxError(
+            "bubblewrap needs a system call filter, and there is none for this processor"
+            f" ({os.uname().machine}): use Docker"
+        )
     complaints = []
     for bwrap in find_bwrap():
         try:
@@ -79,7 +87,7 @@ def build_command(
     # The agent notices that its channel hangs up, and is the first process of all in there.
     command = [bwrap, "--unshare-all", "--unshare-user", "--disable-userns"]
     command += ["--as-pid-1", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
-    # The agent makes namespaces and a /tmp for each job; jobs themselves keep no capability.
+    # For namespaces and a /tmp of each job's own; jobs themselves keep no capability.
     command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"]
     for path in SYSTEM:
         command += _system_path(Path(path))
@@ -99,7 +107,7 @@ def build_command(
         command += ["--ro-bind", shown, shown]
     for path in ("/proc", "/dev/pts", "/dev", "/"):  # or a job could leave marks there
         command += ["--remount-ro", path]
-    command += ["--chdir", "/tmp"]
+    command += ["--chdir", "/"]
     return [*command, "--", *agent_command()]
 
 

@@ -1,8 +1,9 @@
 """The three ways in which an agent keeps a job from everything else in its container.
 
-`Namespaces` (bubblewrap): each job gets PID, mount and IPC namespaces of its own. `Uids` (Docker):
-each job gets a user id that no job had before, for making namespaces takes a capability that a
-container of root should not have. `Bare` (the process back end) keeps nothing from anyone.
+`Namespaces` (bubblewrap): jobs get a PID namespace without the agent in it, and file systems that
+are made anew for each. `Uids` (Docker): each job gets a user id that no job had before, for making
+namespaces takes a capability that a container of root should not have. `Bare` (the process back
+end) keeps nothing from anyone.
 """
 
 from __future__ import annotations
@@ -14,15 +15,19 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import Protocol
 
 from sandbox.meter import descendants, own_pid
 from sandbox.syscalls import (
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    PR_SET_CHILD_SUBREAPER,
     drop_capabilities,
     filter_system_calls,
     forgo_privileges,
-    fork_into_namespaces,
     mount_tmpfs,
+    prctl,
+    unmount,
+    unshare,
     write_all,
 )
 
@@ -32,78 +37,72 @@ CLEAN_S = 1.0
 """A container with so many files left that removing them takes longer is given up."""
 
 
-class Isolation(Protocol):
+class Isolation:
     """What an agent asks of each of the three. One object lives as long as the agent."""
 
-    counts_processes: bool
+    counts_processes = True
     """Whether the kernel can limit the processes of one job, and not of one user."""
+
+    def __init__(self, seccomp: bytes) -> None:
+        self.seccomp = seccomp
+        self.agent = own_pid()
+        self.number = -1
+        """Counts the jobs."""
+
+    def prepare(self) -> None:
+        """In the agent, once, before it has a keeper."""
+        forgo_privileges()
+
+    def confine(self) -> None:
+        """In the agent, once its keeper is there: give up what only that needs."""
+        drop_capabilities()
+        # Here, and not once a job, which would take a third of what a fork takes.
+        filter_system_calls(self.seccomp)
+
+    def become(self) -> None:
+        """In the job's process: give up every privilege that is left, for good."""
 
     def furnish(self, disk_mb: int) -> str:
         """In the keeper: make the job's empty home and return its path."""
-        ...
+        raise NotImplementedError
 
     def acting(self) -> contextlib.AbstractContextManager[None]:
-        """In the keeper: files made within belong to the job."""
-        ...
-
-    def prepare(self, seccomp: bytes) -> None:
-        """In the agent, once: whatever can be done for all jobs to come."""
-        ...
-
-    def open_stdin(self, data: bytes) -> int:
-        """In the keeper, acting: return a descriptor that reads this."""
-        ...
-
-    def become(self) -> None:
-        """In the job's process: give up every privilege, for good."""
-        ...
-
-    def kill_all(self) -> None:
-        """In the keeper: kill every process of the job."""
-        ...
-
-    def clean(self) -> str | None:
-        """In the keeper, when no process is left: remove all files; say what could not be."""
-        ...
-
-
-class Common:
-    """What is alike where a job is kept apart by namespaces, and where it is not at all."""
-
-    def __init__(self) -> None:
-        self.seccomp = b""
-
-    def prepare(self, seccomp: bytes) -> None:
-        """Keep the filter for each job: it would refuse what the keeper still has to do."""
-        forgo_privileges()
-        self.seccomp = seccomp
-
-    def acting(self) -> contextlib.AbstractContextManager[None]:
-        """The job's user is the keeper's."""
+        """In the keeper: files made within belong to the job's user, if that is another."""
         return contextlib.nullcontext()
 
     def open_stdin(self, data: bytes) -> int:
-        """Take memory that no file system counts."""
+        """In the keeper, acting: return a descriptor that reads this, from memory."""
         descriptor = os.memfd_create("stdin")
         write_all(descriptor, data)
         os.lseek(descriptor, 0, os.SEEK_SET)
         return descriptor
 
-    def become(self) -> None:
-        """Drop capabilities, if there are any, and install the filter."""
-        drop_capabilities()
-        if self.seccomp:
-            filter_system_calls(self.seccomp)
+    def kill_all(self) -> None:
+        """In the keeper: kill every process of the job; a namespace's first process is exempt."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+
+    def list_strangers(self) -> set[int]:
+        """In the keeper: return all processes of the container but itself and the agent."""
+        found = {int(p) for p in os.listdir("/proc") if p.isdigit()}
+        return found - {self.agent, own_pid()}
+
+    def clean(self) -> str | None:
+        """In the keeper, when no process is left: remove all files; say what could not be."""
+        raise NotImplementedError
 
 
-class Namespaces(Common):
-    """A keeper is the first process of its job's own namespaces, which end with it."""
+class Namespaces(Isolation):
+    """The keeper is the first process of a PID namespace that all jobs, but not the agent, are in.
 
-    counts_processes = True
+    Jobs have the agent's user id, the only one that there is. So what they inherit from must have
+    no number for them: or one could set limits or priorities of it, for all that come after.
+    """
 
-    def fork(self) -> int:
-        """Fork into new namespaces."""
-        return fork_into_namespaces()
+    def prepare(self) -> None:
+        """See that all children, the keeper first, are born into a namespace of their own."""
+        super().prepare()
+        unshare(CLONE_NEWNS | CLONE_NEWPID)
 
     def furnish(self, disk_mb: int) -> str:
         """Mount empty file systems over all that is writable at all in there."""
@@ -111,31 +110,27 @@ class Namespaces(Common):
             mount_tmpfs(place, f"size={disk_mb}m,nr_inodes=16384,mode=700")
         return "/tmp"
 
-    def kill_all(self) -> None:
-        """Kill all others of this PID namespace."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGKILL)
-
     def clean(self) -> str | None:
-        """Leave it to the kernel: the mounts end with the namespace."""
-        return None
+        """Take the file systems away, and see that no process is left."""
+        os.chdir("/")
+        for place in WRITABLE:
+            unmount(place)
+        strangers = self.list_strangers()
+        return f"left behind: {len(strangers)} processes" if strangers else None
 
 
-class Uids:
+class Uids(Isolation):
     """A job runs as a user that owns nothing else; the keeper is root and removes what it left."""
 
-    counts_processes = True
+    home = ""
 
-    def __init__(self) -> None:
-        self.number = -1
-        """Counts the jobs: each has another user id."""
-        self.home = ""
+    def prepare(self) -> None:
+        """Install the filter: neither keeper nor agent does anything that it refuses."""
+        super().prepare()
+        filter_system_calls(self.seccomp)
 
-    def prepare(self, seccomp: bytes) -> None:
-        """Install the filter here: all that comes inherits it, and need not compile it again."""
-        forgo_privileges()
-        if seccomp:
-            filter_system_calls(seccomp)
+    def confine(self) -> None:
+        """Stay root, which alone can give each job another user id."""
 
     @property
     def uid(self) -> int:
@@ -176,11 +171,6 @@ class Uids:
         os.setresuid(self.uid, self.uid, self.uid)
         drop_capabilities()
 
-    def kill_all(self) -> None:
-        """Kill all others of this container but the agent: its first process is exempt."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGKILL)
-
     def clean(self) -> str | None:
         """Remove the job's files and see that nothing of it is left in the container."""
         os.chdir("/")
@@ -191,22 +181,20 @@ class Uids:
                 for entry in os.scandir(place):
                     _remove(entry, deadline)
         left = [path for place in WRITABLE for path in os.listdir(place)]
-        strangers = list_strangers()
+        strangers = self.list_strangers()
         return f"left behind: {left[:3]}, {len(strangers)} processes" if left or strangers else None
 
 
-class Bare(Common):
+class Bare(Isolation):
     """Nothing but a folder; a determined program escapes the walk through /proc."""
 
     counts_processes = False  # the kernel would count all processes of the user
+    home = ""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.home = ""
-
-    def fork(self) -> int:
-        """Fork."""
-        return os.fork()
+    def prepare(self) -> None:
+        """See that whom a job leaves behind stays below the agent."""
+        super().prepare()
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
 
     def furnish(self, disk_mb: int) -> str:
         """Make a folder."""
@@ -214,23 +202,24 @@ class Bare(Common):
         return self.home
 
     def kill_all(self) -> None:
-        """Kill the descendants of this process until none is left."""
-        root = own_pid()
-        while victims := [p for p, s in descendants(root).items() if p != root and s[0] != b"Z"]:
+        """Kill the agent's descendants until none is left."""
+        spared = {self.agent, own_pid()}
+        while victims := {
+            p for p, s in descendants(self.agent).items() if s[0] != b"Z" and p not in spared
+        }:
             for pid in victims:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+
+    def list_strangers(self) -> set[int]:
+        """Return the agent's descendants: other processes here are no concern of ours."""
+        return descendants(self.agent).keys() - {self.agent, own_pid()}
 
     def clean(self) -> str | None:
         """Remove the folder."""
         os.chdir("/")
         shutil.rmtree(self.home, ignore_errors=True)
         return None
-
-
-def list_strangers() -> set[str]:
-    """Return all processes but this one and the container's first."""
-    return {p for p in os.listdir("/proc") if p.isdigit()} - {"1", str(own_pid())}
 
 
 def _empty(folder: str, deadline: float) -> None:
@@ -251,8 +240,4 @@ def _remove(entry: os.DirEntry[str], deadline: float) -> None:
             os.unlink(entry.path)
 
 
-KINDS: dict[str, type[Namespaces] | type[Uids] | type[Bare]] = {
-    "namespaces": Namespaces,
-    "uids": Uids,
-    "none": Bare,
-}
+KINDS: dict[str, type[Isolation]] = {"namespaces": Namespaces, "uids": Uids, "none": Bare}

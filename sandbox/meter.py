@@ -9,26 +9,25 @@ PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 class Meter:
-    """What the processes below `root` have used so far, this one aside."""
+    """What the processes below the agent have used for this job so far, the keeper aside."""
 
-    def __init__(self, root: int | None = None) -> None:
-        self.own = own_pid()
-        self.root = root or self.own
+    def __init__(self, agent: int) -> None:
+        self.keeper, self.agent = own_pid(), agent
         self.cpu_s = self.memory_mb = self.peak_mb = self.starved_s = 0.0
         self.tasks = 0
         self._seen: dict[tuple[int, bytes], int] = {}
-        # What an agent has waited for before was another job's.
-        self._before = _waited_for(self.root) if root else 0
+        # What the agent has waited for before was another job's.
+        self._before = _waited_for(agent)
 
     def measure(self) -> None:
         """Read /proc once."""
         waited_for, memory_mb, tasks, starved_s = -self._before, 0.0, 0, 0.0
-        for pid, stat in descendants(self.root).items():
-            if pid == self.own != self.root:
+        for pid, stat in descendants(self.agent).items():
+            if pid == self.keeper:
                 continue
             own = int(stat[11]) + int(stat[12])
             waited_for += int(stat[13]) + int(stat[14])
-            if pid != self.root:
+            if pid != self.agent:
                 waited_for += own
                 self._seen[pid, stat[19]] = own
                 tasks += int(stat[17])  # threads, as the kernel's own limits count them

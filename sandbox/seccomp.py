@@ -2,7 +2,8 @@
 
 A namespace takes away most of what a program could reach, but not all: AF_VSOCK sockets ignore
 network namespaces and lead from a virtual machine to its host; io_uring, keyrings, perf and new
-user namespaces are attack surface that no graded program needs.
+user namespaces are attack surface that no graded program needs. And where a job has its keeper's
+user id, limits and priorities of the keeper would be a job's to set, for all jobs that follow.
 
 See https://docs.kernel.org/userspace-api/seccomp_filter.html for the layout.
 """
@@ -17,7 +18,7 @@ import struct
 CLONE_NEWUSER = 0x10000000
 ALLOW, ERRNO, KILL = 0x7FFF0000, 0x00050000, 0x80000000
 LOAD, JUMP_EQUAL, JUMP_MASK, JUMP_GREATER, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
-NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
@@ -55,7 +56,17 @@ DENIED = {
     "msgget": (68, 186),
     "semget": (64, 190),
     "mq_open": (240, 180),
+    "ioprio_set": (251, 30),
 }
+# The first argument is a process or thread, and 0 the caller.
+FOR_ONESELF = {
+    "prlimit64": (302, 261),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+}
+SETPRIORITY = (141, 140)
 CLONE, CLONE3, SOCKET, SOCKETPAIR = (56, 220), (435, 435), (41, 198), (53, 199)
 
 
@@ -81,6 +92,16 @@ def build_filter(machine: str | None = None) -> bytes:
     for call in (SOCKET, SOCKETPAIR):
         only_unix = _argument(JUMP_EQUAL, socket.AF_UNIX, refuse_others=errno.EAFNOSUPPORT)
         code += _when(call[column], only_unix)
+    oneself = _argument(JUMP_EQUAL, 0, refuse_others=errno.EPERM)
+    for numbers in FOR_ONESELF.values():
+        code += _when(numbers[column], oneself)
+    of_a_process = [
+        _step(LOAD, 0, 0, FIRST_ARGUMENT),
+        _step(JUMP_EQUAL, 1, 0, os.PRIO_PROCESS),
+        _step(RETURN, 0, 0, ERRNO | errno.EPERM),
+    ]
+    oneself = _argument(JUMP_EQUAL, 0, refuse_others=errno.EPERM, place=SECOND_ARGUMENT)
+    code += _when(SETPRIORITY[column], of_a_process + oneself)
     return b"".join([*code, _step(RETURN, 0, 0, ALLOW)])
 
 
@@ -88,11 +109,13 @@ def _when(number: int, then: list[bytes]) -> list[bytes]:
     return [_step(JUMP_EQUAL, 0, len(then), number), *then]
 
 
-def _argument(test: int, value: int, deny: int = 0, refuse_others: int = 0) -> list[bytes]:
-    """Test the first argument; `deny` refuses what matches, `refuse_others` what does not."""
+def _argument(
+    test: int, value: int, deny: int = 0, refuse_others: int = 0, place: int = FIRST_ARGUMENT
+) -> list[bytes]:
+    """Test an argument; `deny` refuses what matches, `refuse_others` what does not."""
     verdicts = [ERRNO | deny, ALLOW] if deny else [ALLOW, ERRNO | refuse_others]
     return [
-        _step(LOAD, 0, 0, FIRST_ARGUMENT),
+        _step(LOAD, 0, 0, place),
         _step(test, 0, 1, value),
         *(_step(RETURN, 0, 0, verdict) for verdict in verdicts),
     ]

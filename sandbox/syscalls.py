@@ -4,42 +4,24 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import struct
 
-CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
-MS_NOSUID_NODEV = 2 | 4
+CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
+MS_NOSUID_NODEV, MNT_DETACH = 2 | 4, 2
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 4, 22, 24
 PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 38, 36
 CAPABILITY_VERSION_3 = 0x20080522
-SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-HOLDING_LIBC = ctypes.PyDLL(None, use_errno=True)
-"""The same, called without letting go of the interpreter's lock."""
-for _name in ("capset", "mount", "prctl"):  # found once here, not once a job
+for _name in ("capset", "prctl"):  # found once here, not once a job
     getattr(LIBC, _name)
 
 
-def fork_into_namespaces() -> int:
-    """Fork into new PID, mount and IPC namespaces; like os.fork, returns 0 in the child.
-
-    Raises:
-        OSError: If the kernel refuses.
-    """
-    # The PID namespace must be made by the fork itself: unshare() would allow it only once.
-    python = ctypes.pythonapi
-    flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | signal.SIGCHLD
-    python.PyOS_BeforeFork()
-    pid: int = HOLDING_LIBC.syscall(SYS_CLONE[os.uname().machine], flags, 0, 0, 0, 0)
-    if pid == 0:
-        python.PyOS_AfterFork_Child()
-        return 0
-    error = ctypes.get_errno()
-    python.PyOS_AfterFork_Parent()
-    if pid < 0:
-        raise OSError(error, f"cannot make namespaces for a job: {os.strerror(error)}")
-    return pid
+def unshare(flags: int) -> None:
+    """Move into new namespaces; a PID namespace is for children alone."""
+    if LIBC.unshare(flags):
+        error = ctypes.get_errno()
+        raise OSError(error, f"cannot make namespaces for jobs: {os.strerror(error)}")
 
 
 def mount_tmpfs(target: str, options: str) -> None:
@@ -48,6 +30,13 @@ def mount_tmpfs(target: str, options: str) -> None:
     if LIBC.mount(kind, target.encode(), kind, MS_NOSUID_NODEV, options.encode()):
         error = ctypes.get_errno()
         raise OSError(error, f"cannot mount {target}: {os.strerror(error)}")
+
+
+def unmount(target: str) -> None:
+    """Take the topmost file system at a folder away, even if a descriptor in flight holds it."""
+    if LIBC.umount2(target.encode(), MNT_DETACH):
+        error = ctypes.get_errno()
+        raise OSError(error, f"cannot unmount {target}: {os.strerror(error)}")
 
 
 def prctl(option: int, value: int) -> None:
@@ -70,7 +59,9 @@ def drop_capabilities() -> None:
 
 
 def filter_system_calls(code: bytes) -> None:
-    """Install a classic BPF program as seccomp filter."""
+    """Install a classic BPF program as seccomp filter, if there is one."""
+    if not code:
+        return
     array = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(array))
     if LIBC.prctl(PR_SET_SECCOMP, 2, program, 0, 0):

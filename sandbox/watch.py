@@ -15,7 +15,7 @@ from typing import IO, Any
 from sandbox.frames import pack, read_frame, unpack
 from sandbox.isolation import Isolation
 from sandbox.meter import Meter
-from sandbox.nursery import Process, Usage
+from sandbox.nursery import Nursery, Usage
 
 TICK_S = 0.02
 CONTROL_BYTES = 1 << 16
@@ -30,14 +30,14 @@ class Watch:
 
     def __init__(
         self,
-        process: Process,
+        nursery: Nursery,
         limits: dict[str, float],
         isolation: Isolation,
         pipes: dict[str, int],
         channel: IO[bytes],
         send: Send,
     ) -> None:
-        self.process, self.limits, self.isolation = process, limits, isolation
+        self.nursery, self.limits, self.isolation = nursery, limits, isolation
         self.channel, self.send = channel, send
         self.talk = pipes.get("talk")
         self.names = {descriptor: name for name, descriptor in pipes.items()}
@@ -46,7 +46,7 @@ class Watch:
         self.limit: str | None = None
         self.dismissed = False
         self.usage: Usage | None = None
-        self.meter = Meter(process.root)
+        self.meter = Meter(isolation.agent)
         self.poll = select.poll()
         self.unheard = bytearray()  # of what the other job said
         self.alone = False
@@ -57,14 +57,14 @@ class Watch:
             self.poll.register(descriptor, select.POLLIN)
         # Without a partner, hang-up alone: whoever asked is gone, however it went.
         self.poll.register(self.channel, 0 if self.talk is None else select.POLLIN)
-        ended = self.process.fileno()
+        ended = self.nursery.fileno()
         self.poll.register(ended, select.POLLIN)
         next_check = started + TICK_S
         while self.usage is None or self.names:
             for descriptor, event in self.poll.poll(1000 * TICK_S):
                 if descriptor == ended:
                     self.poll.unregister(ended)
-                    self.usage = self.process.bury(self.isolation.kill_all)
+                    self.usage = self.nursery.bury()
                 elif descriptor == self.channel.fileno():
                     self._listen(event)
                 elif event & select.POLLOUT:
@@ -112,7 +112,7 @@ class Watch:
 
     def _listen(self, event: int) -> None:
         """Hear what the other job says, or that it has ended; the end of the channel ends all."""
-        # Whole frames only: what is read beyond one would be lost to the next keeper.
+        # Whole frames only: what was read beyond one no poll would see.
         frame = read_frame(self.channel) if event & select.POLLIN else None
         if frame is None:
             self.isolation.kill_all()

@@ -71,21 +71,6 @@ os.mkfifo("/dev/shm/pipe")
         assert box._programs._alive == {slot}  # type: ignore[attr-defined]
 
 
-def test_a_process_that_forks_while_it_is_killed_is_gone(docker: Sandbox) -> None:
-    flee = b"""
-import os, time
-for _ in range(20):
-    if os.fork() == 0:
-        os.setsid()
-        while True:
-            if os.fork(): os._exit(0)
-"""
-    look = b"import os\nprint([p for p in os.listdir('/proc') if p.isdigit()])"
-    with sandbox.open_sandbox("docker", slots=1) as box:
-        box.run(Job(flee))
-        assert len(eval(box.run(Job(look)).stdout)) == 3  # agent, keeper and job
-
-
 def test_a_container_full_of_files_is_given_up_without_a_wait(docker: Sandbox) -> None:
     fill = b"for i in range(16000): open(f'/dev/shm/{i}', 'w').close()"
     with sandbox.open_sandbox("docker", slots=1) as box:

@@ -211,12 +211,28 @@ def test_a_fork_bomb_is_ended_and_the_next_job_runs(jail: Sandbox) -> None:
     assert run(jail, "print(1)") == "1\n"
 
 
+def test_a_process_that_forks_while_it_is_killed_is_gone(jail: Sandbox) -> None:
+    flee = b"""
+import os, time
+for _ in range(20):
+    if os.fork() == 0:
+        os.setsid()
+        while True:
+            if os.fork(): os._exit(0)
+"""
+    look = b"import os\nprint([p for p in os.listdir('/proc') if p.isdigit()])"
+    with sandbox.open_sandbox(jail.name, slots=1) as box:
+        box.run(Job(flee))
+        processes = ast.literal_eval(box.run(Job(look)).stdout.decode())
+        assert len(processes) == 3  # agent, keeper and job
+
+
 def test_the_agent_and_the_init_of_a_job_cannot_be_signalled(jail: Sandbox) -> None:
     program = """
 import os, signal
 for number in range(1, 65):
     if number not in (32, 33):
-        for target in (1, os.getppid()):
+        for target in {1, os.getppid()} - {0}:  # a parent in another namespace has no number
             try:
                 os.kill(target, number)
             except PermissionError:
@@ -225,6 +241,55 @@ print("alive")
 """
     outcome = jail.run(Job(program.encode()))
     assert (outcome.stdout, outcome.infra_error, outcome.exit_code) == (b"alive\n", None, 0)
+
+
+def test_limits_and_priorities_of_others_cannot_be_set(jail: Sandbox) -> None:
+    program = """
+import ctypes, os, resource
+libc, ioprio_set = ctypes.CDLL(None), 251 if os.uname().machine == "x86_64" else 30
+for who in range(1, 40):
+    if who != os.getpid():
+        for change in (
+            lambda: resource.prlimit(who, resource.RLIMIT_NOFILE, (9, 9)),
+            lambda: os.setpriority(os.PRIO_PROCESS, who, 19),
+            lambda: os.sched_setaffinity(who, {0}),
+            lambda: os.sched_setscheduler(who, os.SCHED_IDLE, os.sched_param(0)),
+        ):
+            try:
+                change()
+                print("changed", who)
+            except OSError:
+                pass
+        print(*(["ioprio"] if libc.syscall(ioprio_set, 1, who, 3 << 13) == 0 else []), end="")
+for which in (os.PRIO_PGRP, os.PRIO_USER):
+    try:
+        os.setpriority(which, 0, 19)
+        print("changed", which)
+    except OSError:
+        pass
+os.nice(1)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+print("its own can")
+"""
+    assert run(jail, program) == "its own can\n"
+
+
+def test_no_job_sees_what_an_earlier_one_set_for_itself(jail: Sandbox) -> None:
+    program = """
+import os, resource
+print(os.nice(0), os.umask(0o77), os.sched_getscheduler(0), os.sched_getaffinity(0))
+print([resource.getrlimit(n) for n in range(16)], os.stat("/tmp").st_mode)
+os.nice(9)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+for n in range(16):
+    resource.setrlimit(n, (min(99, resource.getrlimit(n)[0] % 2**62),) * 2)
+os.chmod(os.getcwd(), 0o711)
+"""
+    with sandbox.open_sandbox(jail.name, slots=1) as box:
+        outcomes = [box.run(Job(program.encode())) for _ in range(3)]
+    assert all(outcome.ok for outcome in outcomes), outcomes
+    assert len({outcome.stdout for outcome in outcomes}) == 1
 
 
 def test_killing_everything_in_sight_is_only_its_own_end(jail: Sandbox) -> None:

@@ -34,4 +34,4 @@ def lean(completion: Completion, spec: LeanSpec) -> Score:
         reason = f"the proof has {len(submission.text)} characters, more than {MAX_CHARS}"
         return Score(0.0, Verdict.LIMIT, reason, evidence={"code": "proof_size"})
     score = judge(lean_machine(), spec, submission)
-    return score.replace(evidence={**score.evidence, "extracted": submission.why})
+    return score.replace(evidence={**score.evidence, "extracted": submission.source})

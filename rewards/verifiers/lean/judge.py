@@ -11,9 +11,9 @@ from typing import Any
 
 from rewards.errors import SpecError
 from rewards.score import Score, Verdict
-from rewards.verifiers.lean.assemble import Source, assemble
+from rewards.verifiers.lean.assemble import Source, assemble, strip_repeats
 from rewards.verifiers.lean.backends import Compiled
-from rewards.verifiers.lean.comparer import Comparison
+from rewards.verifiers.lean.comparer import CannotCompare, Comparison
 from rewards.verifiers.lean.extract import Submission
 from rewards.verifiers.lean.filter import find_forbidden
 from rewards.verifiers.lean.machine import LeanMachine, Route
@@ -30,14 +30,15 @@ _AXIOMS = re.compile(r"does not depend on any axioms$|depends on axioms: \[(.*)\
 
 def judge(machine: LeanMachine, spec: LeanSpec, submission: Submission) -> Score:
     """Judge a submission; alike ones of a group are judged once."""
-    # A visible sorry may stand where a part of the proof is worth something.
-    forbidden = find_forbidden(submission.text, spec.profile, allow_sorry=spec.partial > 0)
-    if forbidden:
+    text = strip_repeats(submission.text, spec.header, spec.preamble)
+    forbidden = find_forbidden(text, spec.profile)
+    # A sorry and nothing else may stand where a part of the proof is worth something.
+    if forbidden and not (forbidden.code == "sorry" and spec.partial):
         return _reject(forbidden.reason, forbidden.code, token=forbidden.token, line=forbidden.line)
     try:
         route = machine.route(spec)
-        key = (route, spec.model_dump_json(), submission.text)
-        return machine.verdicts.get(key, lambda: Judgement(machine, spec, route, submission).make())
+        key = (route, spec.model_dump_json(), text)
+        return machine.verdicts.get(key, lambda: Judgement(machine, spec, route, text).make())
     except LeanMissing as error:
         return Score.unjudged(f"no Lean to judge with: {error}", code="lean_missing")
     except SandboxError as error:
@@ -51,7 +52,7 @@ class Judgement:
     machine: LeanMachine
     spec: LeanSpec
     route: Route
-    submission: Submission
+    submission: str
 
     def make(self) -> Score:
         """Go through the steps until one decides; say who judged, and how strictly."""
@@ -72,7 +73,7 @@ class Judgement:
         if target.complaint:  # Lean was not there when the spec was loaded
             raise SpecError(f"lean spec: {target.complaint}")
         source = assemble(
-            spec.header, spec.preamble, spec.statement, spec.theorem, self.submission.text
+            spec.header, spec.preamble, spec.statement, spec.theorem, self.submission
         )
         if route.filter:
             quick = self.machine.compile(route.filter, source, spec.timeout_s)
@@ -132,11 +133,12 @@ class Judgement:
         if compiled.olean is None:
             return _reject("Lean ended without writing what it compiled", "no_olean", **shown)
         spec = self.spec
-        comparison = self.machine.comparer.compare(
-            target, compiled.olean, spec.theorem, spec.allowed_axioms
-        )
-        if comparison.trouble:
-            return _unjudged("the compiled files could not be compared", comparison.trouble)
+        try:
+            comparison = self.machine.comparer.compare(
+                target, compiled.olean, spec.theorem, spec.allowed_axioms
+            )
+        except CannotCompare as error:
+            return _unjudged("the compiled files could not be compared", str(error))
         shown["axioms"] = list(comparison.axioms)
         if comparison.code != "ok":
             if self._is_partial(comparison, compiled):
@@ -144,7 +146,7 @@ class Judgement:
                 return Score(
                     spec.partial, Verdict.PARTIAL, reason, evidence={"code": "partial", **shown}
                 )
-            return _reject(comparison.reason, _code(comparison), **shown)
+            return _reject(comparison.reason, _code(comparison), found=comparison.code, **shown)
         for ruling in self._second_opinions(target, compiled.olean, source):
             if ruling.trouble:
                 return _unjudged("the proof could not be checked again", ruling.trouble)
@@ -174,8 +176,9 @@ class Judgement:
 def _code(comparison: Comparison) -> str:
     """Return the reason code of a comparison that found a difference."""
     if comparison.code == "axiom":
-        return "sorry" if "sorryAx" in comparison.foreign else "axiom"
-    return comparison.code if comparison.code in ("unsafe", "olean") else "statement_changed"
+        return "sorry" if comparison.sorry else "axiom"
+    own = ("unsafe", "partial", "olean")
+    return comparison.code if comparison.code in own else "statement_changed"
 
 
 def _reject(reason: str, code: str, **evidence: Any) -> Score:

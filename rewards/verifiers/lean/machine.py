@@ -13,7 +13,8 @@ from rewards.score import Score
 from rewards.verifiers.lean.backends import Backend, Compiled
 from rewards.verifiers.lean.backends.process import ProcessBackend
 from rewards.verifiers.lean.comparator import Comparator
-from rewards.verifiers.lean.comparer import Comparer, make_comparer
+from rewards.verifiers.lean.comparer import CannotCompare, Comparer, NoTheorem
+from rewards.verifiers.lean.comparing import make_comparer
 from rewards.verifiers.lean.flights import Flights
 from rewards.verifiers.lean.replay import Replayer
 from rewards.verifiers.lean.setup import LeanMissing, LeanSetup, Toolchain, find_toolchain
@@ -148,12 +149,12 @@ class LeanMachine:
             error = compiled.errors[0] if compiled.errors else None
             where = f"line {error.line}: {error.text:.300}" if error else compiled.crash
             return Target(complaint=f"its statement does not compile: {where}")
-        # It has to be there under this name, as a theorem, and nothing but its proof be missing.
-        comparison = self.comparer.compare(compiled.olean, compiled.olean, name, ["sorryAx"])
-        if comparison.trouble:
-            return Target(trouble=comparison.trouble)
-        if comparison.code in ("missing", "kind"):
-            return Target(complaint=f"its statement declares no theorem {name}: {comparison.reason}")
+        try:  # It has to be there under this name, as a theorem, and be comparable at all.
+            self.comparer.compare(compiled.olean, compiled.olean, name, ["sorryAx"])
+        except NoTheorem:
+            return Target(complaint=f"its statement declares no theorem of the name {name}")
+        except CannotCompare as error:
+            return Target(trouble=str(error))
         return Target(compiled.olean)
 
     def find_complaint(self, spec: LeanSpec) -> str:

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from rewards.errors import SpecError
 from rewards.spec import Spec
-from rewards.verifiers.lean.assemble import Source, statement_name, target_source
+from rewards.verifiers.lean.assemble import Source, target_source
+from rewards.verifiers.lean.names import name_parts, statement_name
 
 Level = Literal["messages", "axioms", "replay", "comparator"]
 Profile = Literal["strict", "expr", "off"]
@@ -62,7 +63,7 @@ class LeanSpec(Spec):
     @property
     def target(self) -> Source:
         """The file with the statement and no proof."""
-        return target_source(self.header, self.preamble, self.statement, self.theorem)
+        return target_source(self.header, self.preamble, self.statement)
 
     def check(self) -> None:
         """Refuse what contradicts itself; where there is a Lean, what it does not understand.
@@ -96,7 +97,7 @@ class LeanSpec(Spec):
         if not self.statement.strip():
             raise SpecError("lean spec: 'statement' is missing, e.g. \"theorem t : 1 + 1 = 2\"")
         try:
-            _ = self.target
+            _ = self.target, name_parts(self.theorem)
         except ValueError as error:
             raise SpecError(f"lean spec: {error}") from None
 

@@ -1,0 +1,78 @@
+"""Find the Lean code in a completion."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rewards.completion import Completion
+from rewards.fences import CodeBlock, split_blocks
+from rewards.verifiers.lean.lexer import LexError, lex
+from rewards.verifiers.lean.names import declares
+
+FENCE_NAMES = frozenset({"lean", "lean4", "lean-4", "l4"})
+"""What a fence may call Lean 4, in lower case."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The code to judge, and where it was found."""
+
+    text: str
+    source: str
+
+
+def extract_submission(completion: Completion, name: str) -> Submission | None:
+    """Return the last complete block of Lean, or what comes nearest to one.
+
+    Of several blocks the last one that declares the theorem counts: the ones after it show its use
+    or parts of it. Blocks that name another language are passed over; blocks that name none count
+    when no block names Lean. An unclosed block counts when there is no closed one. Without any
+    fence the answer is the submission. None means that there is nothing to judge.
+
+    Args:
+        completion: What the model wrote; its reasoning is not looked at.
+        name: The theorem's name.
+    """
+    blocks = _unwrapped(completion.code_blocks)
+    for closed in (True, False):
+        for kind in ("lean", "unlabelled"):
+            fitting = [b for b in blocks if b.closed is closed and _is_of(kind, b)]
+            if fitting:
+                label = f"{kind} block" if closed else f"unclosed {kind} block"
+                return _choose(fitting, blocks, label, name)
+    answer = completion.answer_text.replace("\r\n", "\n")
+    if blocks or not answer.strip():
+        return None
+    return Submission(answer.rstrip() + "\n", "there is no fenced block: the whole answer")
+
+
+def _is_of(kind: str, block: CodeBlock) -> bool:
+    named = block.language in FENCE_NAMES if kind == "lean" else not block.language
+    return named and bool(block.text.strip())
+
+
+def _unwrapped(blocks: Sequence[CodeBlock]) -> list[CodeBlock]:
+    """Replace a block of Markdown by the blocks that it holds."""
+    found: list[CodeBlock] = []
+    for block in blocks:
+        wrapped = block.language in ("markdown", "md")
+        found += split_blocks(block.text) if wrapped else [block]
+    return found
+
+
+def _choose(fitting: list[CodeBlock], blocks: list[CodeBlock], label: str, name: str) -> Submission:
+    chosen, why = fitting[-1], f"the last {label}"
+    declaring = [block for block in fitting if _declares(block.text, name)]
+    if declaring and declaring[-1] is not chosen:
+        chosen, why = declaring[-1], f"the last {label} that declares {name}"
+    number = next(i for i, block in enumerate(blocks, 1) if block is chosen)
+    return Submission(textwrap.dedent(chosen.text), f"block {number} of {len(blocks)}: {why}")
+
+
+def _declares(text: str, name: str) -> bool:
+    try:
+        return declares(lex(text), name)
+    except LexError:
+        return False

