@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     present = set(options.requires.split(","))
     cases = [case for case in read_cases(options.cases) if case.requires in present]
-    print(heading(__doc__))
+    print(heading())
     return min(1, report(cases, level=options.level, profile=options.profile))
 
 

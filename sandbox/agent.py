@@ -49,7 +49,6 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a job may send it to its keeper
     prctl(PR_SET_DUMPABLE, 0)  # no job may read or trace us
     isolation.prepare()
-    write_frame(replies, facts)
     gc.freeze()  # a job's garbage collection need not touch, and so copy, our pages
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     keeper = os.fork()
@@ -59,6 +58,11 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         isolation.confine()
         tend(ours, keeper, isolation)
     ours.close()
+    try:
+        isolation.settle()
+    except OSError as error:
+        facts["refused"] = str(error)
+    write_frame(replies, facts)
     _keep_jobs(requests, replies, isolation, Nursery(theirs, isolation))
 
 

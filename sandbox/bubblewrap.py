@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from sandbox.isolation import HOST_PROC
 from sandbox.process import PACKAGE, ProcessChannel, agent_command, find_packages
 from sandbox.seccomp import build_filter
 from sandbox.slots import Slot, SlotSandbox
@@ -102,6 +103,7 @@ def build_command(
     for package in packages:
         command += ["--ro-bind", str(package), f"{INSIDE_PACKAGES}/{package.name}"]
     command += ["--ro-bind", str(PACKAGE), f"{INSIDE_TOOLKIT}/sandbox"]
+    command += ["--ro-bind", "/proc", HOST_PROC]
     command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     for shown in read_only:
         command += ["--ro-bind", shown, shown]

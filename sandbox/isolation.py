@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from sandbox.meter import descendants, own_pid
+from sandbox.meter import descendants, list_processes, own_pid
 from sandbox.syscalls import (
     CLONE_NEWNS,
     CLONE_NEWPID,
@@ -24,7 +24,7 @@ from sandbox.syscalls import (
     drop_capabilities,
     filter_system_calls,
     forgo_privileges,
-    mount_tmpfs,
+    mount,
     prctl,
     unmount,
     unshare,
@@ -33,6 +33,7 @@ from sandbox.syscalls import (
 
 FIRST_UID, NUM_UIDS = 20_000, 40_000  # within the 65,536 ids of a user namespace
 WRITABLE = ("/tmp", "/dev/shm")
+HOST_PROC = "/run/host-proc"
 CLEAN_S = 1.0
 """A container with so many files left that removing them takes longer is given up."""
 
@@ -52,6 +53,9 @@ class Isolation:
     def prepare(self) -> None:
         """In the agent, once, before it has a keeper."""
         forgo_privileges()
+
+    def settle(self) -> None:
+        """In the keeper, once, before there are jobs."""
 
     def confine(self) -> None:
         """In the agent, once its keeper is there: give up what only that needs."""
@@ -84,8 +88,7 @@ class Isolation:
 
     def list_strangers(self) -> set[int]:
         """In the keeper: return all processes of the container but itself and the agent."""
-        found = {int(p) for p in os.listdir("/proc") if p.isdigit()}
-        return found - {self.agent, own_pid()}
+        return set(list_processes()) - {self.agent, own_pid()}
 
     def clean(self) -> str | None:
         """In the keeper, when no process is left: remove all files; say what could not be."""
@@ -104,10 +107,22 @@ class Namespaces(Isolation):
         super().prepare()
         unshare(CLONE_NEWNS | CLONE_NEWPID)
 
+    def settle(self) -> None:
+        """Mount a /proc in which jobs, and nothing else but this keeper, have their own numbers.
+
+        Programs look themselves up in there by their number. The kernel allows one only to who can
+        see a /proc with nothing of it covered, which bwrap's own is not: so there is the host's,
+        until it is covered here, before any job.
+        """
+        try:
+            mount("proc", "/proc", read_only=True)
+        finally:
+            mount("tmpfs", HOST_PROC, read_only=True)
+
     def furnish(self, disk_mb: int) -> str:
         """Mount empty file systems over all that is writable at all in there."""
         for place in WRITABLE:
-            mount_tmpfs(place, f"size={disk_mb}m,nr_inodes=16384,mode=700")
+            mount("tmpfs", place, f"size={disk_mb}m,nr_inodes=16384,mode=700")
         return "/tmp"
 
     def clean(self) -> str | None:

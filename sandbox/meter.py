@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_MB = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
@@ -44,13 +45,11 @@ class Meter:
 def descendants(root: int) -> dict[int, list[bytes]]:
     """Map each process at or below `root` to its /proc stat fields after the command name."""
     stats: dict[int, list[bytes]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    stats[int(entry)] = file.read().rpartition(b")")[2].split()
-            except OSError:
-                continue  # it ended meanwhile
+    for pid in list_processes():
+        try:
+            stats[pid] = _stat(pid)
+        except OSError:
+            continue  # it ended meanwhile
     children: dict[int, list[int]] = {}
     for pid, stat in stats.items():
         children.setdefault(int(stat[1]), []).append(pid)
@@ -64,19 +63,40 @@ def descendants(root: int) -> dict[int, list[bytes]]:
 
 
 def _waited_for(pid: int) -> int:
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        stat = file.read().rpartition(b")")[2].split()
+    stat = _stat(pid)
     return int(stat[13]) + int(stat[14])
 
 
 def _starved_s(pid: int) -> float:
     try:
-        with open(f"/proc/{pid}/schedstat", "rb") as file:
-            return int(file.read().split()[1]) / 1e9
+        return int(_read(f"{pid}/schedstat").split()[1]) / 1e9
     except (OSError, IndexError):
         return 0.0  # a kernel without scheduler statistics
 
 
+def list_processes() -> list[int]:
+    """Return the numbers of all processes of the container."""
+    return [int(entry) for entry in os.listdir(_proc()) if entry.isdigit()]
+
+
 def own_pid() -> int:
-    """Return this process's number as /proc has it, which may be mounted for an outer namespace."""
-    return int(os.readlink("/proc/self"))
+    """Return this process's number as the container's /proc has it."""
+    return int(os.readlink("self", dir_fd=_proc()))
+
+
+def _stat(pid: int) -> list[bytes]:
+    return _read(f"{pid}/stat").rpartition(b")")[2].split()
+
+
+def _read(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY, dir_fd=_proc())
+    try:
+        return os.read(descriptor, 1 << 12)
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _proc() -> int:
+    """Return a descriptor of /proc as it is at the first call, before jobs get one of their own."""
+    return os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)

@@ -119,6 +119,9 @@ class Slot:
         except (OSError, EOFError) as error:
             said = self.kill()
             raise SandboxError(f"the agent did not start: {said or repr(error)}") from None
+        if "refused" in facts:
+            self.kill()
+            raise SandboxError(f"the agent cannot keep jobs apart here: {facts['refused']}")
         self.packages: str | None = facts["packages"]
         """Where a job finds pytest, if it is there."""
         self._taught: set[str] = set()

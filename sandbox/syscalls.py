@@ -7,7 +7,7 @@ import os
 import struct
 
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
-MS_NOSUID_NODEV, MNT_DETACH = 2 | 4, 2
+MS_NOSUID_NODEV, MS_RDONLY_NOEXEC, MNT_DETACH = 2 | 4, 1 | 8, 2
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 4, 22, 24
 PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 38, 36
 CAPABILITY_VERSION_3 = 0x20080522
@@ -24,10 +24,10 @@ def unshare(flags: int) -> None:
         raise OSError(error, f"cannot make namespaces for jobs: {os.strerror(error)}")
 
 
-def mount_tmpfs(target: str, options: str) -> None:
-    """Mount an empty file system in memory over a folder."""
-    kind = b"tmpfs"
-    if LIBC.mount(kind, target.encode(), kind, MS_NOSUID_NODEV, options.encode()):
+def mount(kind: str, target: str, options: str = "", *, read_only: bool = False) -> None:
+    """Mount a new file system over a folder: "tmpfs", or "proc" for this PID namespace."""
+    flags = MS_NOSUID_NODEV | (MS_RDONLY_NOEXEC if read_only else 0)
+    if LIBC.mount(kind.encode(), target.encode(), kind.encode(), flags, options.encode()):
         error = ctypes.get_errno()
         raise OSError(error, f"cannot mount {target}: {os.strerror(error)}")
 
