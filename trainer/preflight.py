@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import rewards
 from rewards.errors import ConfigurationError, RewardsError, SpecError
+from rewards.machinery import usable_cores
 from rewards.spec import CompiledSpec, Spec
 from trainer.config import Config
 from trainer.tasks import Row, Task
@@ -63,9 +65,7 @@ def check_task(config: Config, task: Task) -> CheckedTask:
 
 def _compile(rows: Sequence[Row], split: str) -> list[tuple[Row, CompiledSpec]]:
     """Compile the specs of a split."""
-    compiled: list[tuple[Row, CompiledSpec]] = []
     seen: set[str] = set()
-    bad: list[str] = []
     for row in rows:
         if row.id in seen:
             raise ConfigurationError(
@@ -73,14 +73,20 @@ def _compile(rows: Sequence[Row], split: str) -> list[tuple[Row, CompiledSpec]]:
                 "and must differ"
             )
         seen.add(row.id)
-        try:
-            compiled.append((row, rewards.compile_spec(row.spec)))
-        except RewardsError as error:
-            bad.append(f"{row.id!r}: {error}")
+    with ThreadPoolExecutor(usable_cores()) as pool:  # some ask a compiler, and wait for it
+        compiled = list(zip(rows, pool.map(_compile_or_complain, rows), strict=True))
+    bad = [f"{row.id!r}: {result}" for row, result in compiled if isinstance(result, RewardsError)]
     if bad:
         more = f" (and {len(bad) - 1} more rows)" if len(bad) > 1 else ""
         raise SpecError(f"bad spec in {split} row {bad[0]}{more}")
-    return compiled
+    return [(row, result) for row, result in compiled if isinstance(result, CompiledSpec)]
+
+
+def _compile_or_complain(row: Row) -> CompiledSpec | RewardsError:
+    try:
+        return rewards.compile_spec(row.spec)
+    except RewardsError as error:
+        return error
 
 
 def _check_judges(task: Task, compiled: Sequence[tuple[Row, CompiledSpec]]) -> None:
