@@ -51,7 +51,7 @@ def folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         if "safe_verify" in tools:
             monkeypatch.setenv("REWARDS_SAFE_VERIFY", str(lean.with_name("safe_verify")))
         rewards.configure(sandbox="bubblewrap", lean=str(lean), cache=0)
-        lean_machine().comparer = RecordedComparer()
+        lean_machine().workshop().comparer = RecordedComparer()
         yield lean.parents[1]
     rewards.configure(sandbox="auto", lean="", cache=4096)
 
@@ -116,7 +116,7 @@ def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("PATH", f"{lean.parent}:/usr/local/bin:/usr/bin:/bin")
         monkeypatch.setenv("REWARDS_COMPARATOR", str(lean.with_name("comparator")))
         rewards.configure(sandbox="bubblewrap", lean=str(made), cache=0)
-        lean_machine().comparer = RecordedComparer()
+        lean_machine().workshop().comparer = RecordedComparer()
         yield made
     rewards.configure(sandbox="auto", lean="", cache=4096)
 
