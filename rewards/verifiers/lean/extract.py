@@ -64,9 +64,9 @@ def _unwrapped(blocks: Sequence[CodeBlock]) -> list[CodeBlock]:
 
 def _choose(fitting: list[CodeBlock], blocks: list[CodeBlock], label: str, name: str) -> Submission:
     chosen, why = fitting[-1], f"the last {label}"
-    declaring = [block for block in fitting if _declares(block.text, name)]
-    if declaring and declaring[-1] is not chosen:
-        chosen, why = declaring[-1], f"the last {label} that declares {name}"
+    declaring = next((b for b in reversed(fitting) if _declares(b.text, name)), chosen)
+    if declaring is not chosen:
+        chosen, why = declaring, f"the last {label} that declares {name}"
     number = next(i for i, block in enumerate(blocks, 1) if block is chosen)
     return Submission(
         _ended(textwrap.dedent(chosen.text)), f"block {number} of {len(blocks)}: {why}"

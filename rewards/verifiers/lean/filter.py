@@ -17,12 +17,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from rewards.verifiers.lean.lexer import AmbiguousError, LexError, Token, lex
+from rewards.verifiers.lean.lexer import AmbiguousError, LexError, Token, TooLongError, lex
 from rewards.verifiers.lean.names import COMMAND_KEYWORDS
 from rewards.verifiers.lean.rules import RULES, SAFE_OPTIONS, Code, Place, Profile, Rule
 
-MAX_CHARS = 200_000
-"""Longer submissions are refused unread."""
+_UNREAD: dict[type[LexError], Code] = {AmbiguousError: "ambiguous", TooLongError: "too_long"}
 _LONGEST_TAIL = 4
 """How many letters end a symbol of a library at most: `→r`, `→SL[`."""
 
@@ -46,14 +45,10 @@ def find_forbidden(text: str, profile: Profile = "strict") -> Forbidden | None:
 
     A token of code `sorry` comes last: where it is returned, the text has no other fault.
     """
-    if len(text) > MAX_CHARS:
-        reason = f"the submission has more than {MAX_CHARS} characters"
-        return Forbidden("", 1, "forbidden_token", reason)
     try:
         tokens = lex(text)
     except LexError as error:
-        code: Code = "ambiguous" if isinstance(error, AmbiguousError) else "unterminated"
-        return Forbidden("", error.line, code, error.what)
+        return Forbidden("", error.line, _UNREAD.get(type(error), "unterminated"), error.what)
     first_sorry = None
     for found in _all_forbidden(tokens, profile):
         if found.code != "sorry":

@@ -15,6 +15,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+MAX_CHARS = 200_000
+"""Longer texts are not read."""
+
 Kind = Literal["word", "symbol", "string", "char", "number"]
 
 _LETTER = (
@@ -63,6 +66,10 @@ class AmbiguousError(LexError):
     """Lean may read the text in another way than this lexer."""
 
 
+class TooLongError(LexError):
+    """The text has more than MAX_CHARS characters."""
+
+
 class Token(NamedTuple):
     """A token of code; comments are none."""
 
@@ -100,8 +107,11 @@ def lex(text: str) -> tuple[Token, ...]:
 
     Raises:
         LexError: If a comment, string or quoted name never ends, if Lean could divide the text in
-            another way, or if it holds control characters, which hide text from a reader.
+            another way, if it holds control characters, which hide text from a reader, or if it is
+            longer than MAX_CHARS.
     """
+    if len(text) > MAX_CHARS:
+        raise TooLongError(f"the text has more than {MAX_CHARS} characters", 1)
     return _Lexer(text).run()
 
 

@@ -9,7 +9,13 @@ from typing import Literal
 Profile = Literal["strict", "expr", "off"]
 Place = Literal["keyword", "tactic", "command", "name", "attribute"]
 Code = Literal[
-    "sorry", "import", "forbidden_token", "forbidden_option", "unterminated", "ambiguous"
+    "sorry",
+    "import",
+    "forbidden_token",
+    "forbidden_option",
+    "unterminated",
+    "ambiguous",
+    "too_long",
 ]
 
 
