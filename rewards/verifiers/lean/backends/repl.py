@@ -19,7 +19,7 @@ from importlib.resources import files as resources
 from rewards.verifiers.lean.assemble import Source
 from rewards.verifiers.lean.backends import Compiled
 from rewards.verifiers.lean.backends.repl_process import OUTPUT_KB, Lost, Repl
-from rewards.verifiers.lean.commands import PROCESSES
+from rewards.verifiers.lean.commands import PROCESSES, RESERVED_MB
 from rewards.verifiers.lean.setup import Toolchain
 from sandbox import Job, Limits, Sandbox, SandboxError
 
@@ -135,6 +135,7 @@ class ReplBackend:
             memory_mb=self.memory_mb,
             output_kb=OUTPUT_KB,
             processes=PROCESSES,
+            reserved_mb=RESERVED_MB,
         )
         files = {"task.json": json.dumps(task).encode()}
         return Repl(
