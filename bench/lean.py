@@ -107,7 +107,6 @@ def measure_rate(checks: int) -> Iterator[str]:
 
 def measure_limits() -> Iterator[str]:
     """Let the kernel compute for ever."""
-    before = len(descendants())
     for what, fields in (("time", {"timeout_s": LIMIT_S}), ("memory", {"timeout_s": 120.0})):
         os.environ["REWARDS_LEAN_MEMORY_MB"] = "8192" if what == "time" else "250"
         rewards.configure(cache=0)
@@ -116,7 +115,6 @@ def measure_limits() -> Iterator[str]:
         score = rewards.score(GREEDY, {**ENDLESS, **fields})
         took_s = time.perf_counter() - started
         yield f"over its {what}: {score.verdict} after {took_s:.2f} s: {score.reason:.80}"
-    yield f"processes before and after: {before}, {len(descendants())}"
 
 
 def measure_soak(checks: int) -> Iterator[str]:
