@@ -37,7 +37,7 @@ Examples:
   grpo-run --config run.toml --steps 200          settings from a file; flags win
   grpo-run --resume --output-dir outputs/RUN      go on from the latest checkpoint
 
-Settings come from: defaults < the task's own (for the tiny model alone) < --config < flags. The run
+Settings come from: defaults < the task's own (for the model they name) < --config < flags. The run
 folder gets config.toml, metrics.jsonl, samples.jsonl, report.html and checkpoints/. Ctrl-C saves a
 checkpoint.
 """
@@ -88,7 +88,7 @@ def resolve(args: Sequence[str]) -> tuple[Config, Task]:
         seed=draft.seed,
     )
     # A learning rate for a million parameters destroys a billion: they suit the model they name.
-    suited = task.settings if draft.model == task.settings.get("model") else {}
+    suited = task.settings if task.settings.get("model") in (None, draft.model) else {}
     base = apply_settings(Config(), suited, f"settings of task {task.name!r}")
     config = parse_flags(args, _apply(base, settings, source))
     if config.resume and not flags.output_dir and source:

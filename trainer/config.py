@@ -26,9 +26,10 @@ class Config:
     """Every setting of a run; the string under a field is its help text."""
 
     task: str = "code"
-    """What to learn: code or math (bundled); with --data gsm8k, math500, mbpp, humaneval,
-    apps, taco, livecodebench, codecontests, verl, jsonl.
-    The bundled tasks bring settings for the tiny model; other models start from the defaults."""
+    """What to learn: code, math or lean (bundled); with --data gsm8k, math500, mbpp, humaneval,
+    apps, taco, livecodebench, codecontests, verl, minif2f, numinalean, jsonl.
+    code and math bring settings for the tiny model; other models start from the defaults. lean
+    needs Lean 4 and a model that can read it, and brings settings for such models."""
     data: str | None = None
     """JSONL file with training rows, for tasks that bundle none."""
     eval_data: str | None = None

@@ -74,6 +74,7 @@ def encode_prompts(
         if max_length is not None and length + max_new_tokens > max_length:
             raise ConfigurationError(
                 f"row {prompt.id!r}: {length} prompt tokens + max_new_tokens {max_new_tokens} are "
-                f"more than the model's {max_length} positions; lower max_new_tokens or drop it"
+                f"more than the model's {max_length} positions; lower max_new_tokens, drop the row "
+                "or take a model with a longer context"
             )
     return prompts

@@ -1,2 +1,2 @@
 prelude
-import Init.Theory
+import Init.Effects

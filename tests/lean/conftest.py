@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,19 +46,20 @@ def lean(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def check(lean: Path, tmp_path: Path) -> Callable[..., Run]:
     """Compile a file with real Lean."""
+    return partial(compile_file, lean, tmp_path)
 
-    def run(source: str, *options: str) -> Run:
-        (tmp_path / "X.lean").write_text(source, "utf-8")
-        done = subprocess.run(
-            [lean, "--json", "-o", "X.olean", *options, "X.lean"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=LEAN_TIMEOUT_S,
-            check=False,
-        )
-        said = [json.loads(line) for line in done.stdout.splitlines()]
-        messages = tuple(Message(m["severity"], m["kind"], m["data"]) for m in said)
-        return Run(done.returncode, messages, tmp_path / "X.olean")
 
-    return run
+def compile_file(lean: Path, folder: Path, source: str, *options: str) -> Run:
+    """Compile a file with real Lean in a folder of the caller's."""
+    (folder / "X.lean").write_text(source, "utf-8")
+    done = subprocess.run(
+        [lean, "--json", "-o", "X.olean", *options, "X.lean"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=LEAN_TIMEOUT_S,
+        check=False,
+    )
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    messages = tuple(Message(m["severity"], m["kind"], m["data"]) for m in said)
+    return Run(done.returncode, messages, folder / "X.olean")

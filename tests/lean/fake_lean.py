@@ -22,7 +22,9 @@ PREFIX = Path(__file__).resolve().parent.parent
 def main(words: list[str]) -> int:
     """Behave like the command line of Lean, as far as the verifier uses it."""
     if words == ["--version"]:
-        print("Lean (version 4.35.0, fake, commit 0000000000000000000000000000000000000000, Release)")
+        print(
+            "Lean (version 4.35.0, fake, commit 0000000000000000000000000000000000000000, Release)"
+        )
         return 0
     if words == ["--print-prefix"]:
         print(PREFIX)

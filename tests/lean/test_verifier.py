@@ -29,7 +29,7 @@ Told = Callable[..., Score]
 def folder() -> Iterator[Path]:
     with fake_toolchain([]) as lean:
         rewards.configure(sandbox="bubblewrap", lean=str(lean), cache=0)
-        lean_machine().comparer = RecordedComparer()
+        lean_machine().workshop().comparer = RecordedComparer()
         yield lean.parents[1]
     rewards.configure(sandbox="auto", lean="", cache=4096)
 
@@ -142,11 +142,11 @@ def test_an_elaboration_that_hangs_ends_with_its_children(told: Told, how: str) 
 
 
 def test_an_elaboration_that_eats_memory_is_ended(told: Told) -> None:
-    lean_machine().process.memory_mb = 256
+    lean_machine().workshop().process.memory_mb = 256
     try:
         score = told(eat_mb=2048, fork=True, olean={})
     finally:
-        lean_machine().process.memory_mb = 8192
+        lean_machine().workshop().process.memory_mb = 8192
     assert (score.value, score.verdict, score.evidence["code"]) == (0.0, "limit", "memory")
     assert not _leans()
 

@@ -6,6 +6,7 @@ most of what it is used for is nothing that Lean would write.
 
 from __future__ import annotations
 
+import re
 import struct
 import tarfile
 from collections.abc import Iterable, Sequence
@@ -27,6 +28,16 @@ def real() -> dict[str, bytes]:
     with tarfile.open(DATA / "lean_modules.tar.xz") as tar:
         members = [(m.name.removesuffix(".olean"), tar.extractfile(m)) for m in tar]
         return {name: file.read() for name, file in members if file}
+
+
+def sources() -> dict[str, str]:
+    """Return what the stored modules were made of."""
+    text = (DATA / "lean_modules.lean").read_text("utf-8")
+    _, *pieces = re.split(r"^-- module: (\w+)\n", text, flags=re.M)
+    parts = dict(zip(pieces[::2], pieces[1::2], strict=True))
+    header, preamble = parts.pop("header"), parts.pop("preamble")
+    ours = {name: "" if name == "other_preamble" else preamble for name in parts}
+    return {name: f"prelude\n{header}{ours[name]}{body}" for name, body in parts.items()}
 
 
 class Writer:

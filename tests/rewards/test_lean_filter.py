@@ -15,7 +15,8 @@ import pytest
 
 from rewards.completion import Completion
 from rewards.verifiers.lean.extract import extract_submission
-from rewards.verifiers.lean.filter import MAX_CHARS, find_forbidden
+from rewards.verifiers.lean.filter import find_forbidden
+from rewards.verifiers.lean.lexer import MAX_CHARS
 
 RUNS_CODE = [
     "#eval 1",
@@ -237,6 +238,7 @@ def test_what_is_too_long_is_not_read() -> None:
     assert find_forbidden("x" * MAX_CHARS) is None
     found = find_forbidden("x" * (MAX_CHARS + 1))
     assert found is not None
+    assert found.code == "too_long"
     assert str(MAX_CHARS) in found.reason
 
 

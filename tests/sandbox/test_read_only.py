@@ -28,7 +28,8 @@ def folder() -> Iterator[Path]:
 def test_jobs_read_what_is_shown_to_them_and_cannot_change_it(backend: str, folder: Path) -> None:
     program = (
         f"print(open('{folder}/lib/base').read())\n"
-        f"try:\n    open('{folder}/lib/base', 'a')\nexcept OSError as error:\n    print(error.errno)\n"
+        f"try:\n    open('{folder}/lib/base', 'a')\n"
+        "except OSError as error:\n    print(error.errno)\n"
     )
     try:
         box = sandbox.open_sandbox(backend, slots=1, read_only=[str(folder)])

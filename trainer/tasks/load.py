@@ -14,7 +14,7 @@ from rewards.errors import ConfigurationError, did_you_mean
 from trainer.tasks.public import PUBLIC_LAYOUTS
 from trainer.tasks.rows import Row, read_rows, split_rows
 
-BUNDLED = ("code", "math")
+BUNDLED = ("code", "lean", "math")
 
 OWN = "jsonl"
 """The task of any file in our own layout."""
@@ -54,12 +54,12 @@ def load_task(
     """Load the rows of a task.
 
     Args:
-        name: One of `available_tasks`. ``code`` and ``math`` are bundled, and take ``data`` in
-            our own layout in place of the bundled rows.
+        name: One of `available_tasks`. ``code``, ``lean`` and ``math`` are bundled, and take
+            ``data`` in our own layout in place of the bundled rows.
         data: The file to train on. Without ``eval_data`` a tenth of it is held out.
         eval_data: The file to evaluate on, in the same layout.
-        level: Keep only the rows of this level. The default is the bundled task's own, and all
-            rows of other files.
+        level: Keep only the rows of this level. The default is the bundled task's own, if it has
+            one, and all rows of other files.
         seed: Decides the order of the training rows, and nothing else.
 
     Raises:
@@ -80,7 +80,7 @@ def load_task(
         card = read_card(name)
         settings = card["train"]
         if data is None and level is None:
-            level = card["task"]["level"]
+            level = card["task"].get("level")
     train, test = _read_splits(name, data, eval_data)
     train, test = _at_level(train, level, name), _at_level(test, level, name)
     random.Random(f"order-{seed}").shuffle(train)

@@ -14,6 +14,7 @@ from typing import Any
 from rewards.errors import ConfigurationError
 from rewards.verifiers.math.extract import boxed
 from trainer.tasks.public_code import read_apps, read_codecontests, read_livecodebench, read_verl
+from trainer.tasks.public_lean import read_minif2f, read_numina_lean
 from trainer.tasks.rows import Row, read_jsonl, require
 
 BOXED_INSTRUCTION = "Reason step by step, and put the final answer within \\boxed{}."
@@ -204,5 +205,15 @@ PUBLIC_LAYOUTS = {
     ),
     "verl": PublicLayout(
         read_verl, "rows that verl trains on, as JSONL (prompt, reward_model.ground_truth)"
+    ),
+    "minif2f": PublicLayout(
+        read_minif2f,
+        "datasets/minif2f.jsonl of github.com/deepseek-ai/DeepSeek-Prover-V1.5, or the rows of "
+        "huggingface.co/datasets/deepseek-ai/DeepSeek-Prover-V1, as JSONL",
+    ),
+    "numinalean": PublicLayout(
+        read_numina_lean,
+        "the rows of huggingface.co/datasets/AI-MO/NuminaMath-LEAN, as JSONL, or any JSONL whose "
+        "formal_statement is a Lean file that ends in a theorem",
     ),
 }

@@ -1,4 +1,4 @@
-"""The bundled tiny model: about one million parameters that start both bundled tasks half able.
+"""The bundled tiny model: a million parameters that start the tasks code and math half able.
 
 ``python -m trainer.tiny`` makes it anew. It is a standard Hugging Face llama, so whatever loads a
 large model (transformers, vLLM) loads this one from ``TINY_PATH``.

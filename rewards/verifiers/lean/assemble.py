@@ -10,7 +10,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from typing import Literal
 
 from rewards.verifiers.lean.lexer import LexError, Token, lex
@@ -62,8 +62,8 @@ def target_source(header: str, preamble: str, statement: str) -> Source:
     Raises:
         ValueError: If the statement cannot be read.
     """
-    body = _ended(preamble) + bare_statement(statement) + " := sorry\n"
-    return Source(_ended(header), body)
+    header, body = _ended(header), _ended(preamble) + bare_statement(statement) + " := sorry\n"
+    return Source(header, body, lines_before=(header + body).count("\n"))
 
 
 def assemble(header: str, preamble: str, statement: str, name: str, submission: str) -> Source:
@@ -123,13 +123,13 @@ def strip_repeats(submission: str, header: str, preamble: str) -> str:
         definitions = _texts(lex(preamble))
     except LexError:
         return submission
-    kept = 0
-    while kept < len(lines) and _texts(lines[kept]) in ours:
-        submission = _blank(submission, lines[kept][0].offset, lines[kept][-1].end)
-        kept += 1
-    rest = [token for line in lines[kept:] for token in line]
+    header_lines = list(takewhile(lambda line: _texts(line) in ours, lines))
+    repeated = [token for line in header_lines for token in line]
+    rest = [token for line in lines[len(header_lines) :] for token in line]
     if definitions and _texts(rest[: len(definitions)]) == definitions:
-        submission = _blank(submission, rest[0].offset, rest[len(definitions) - 1].end)
+        repeated += rest[: len(definitions)]
+    if repeated:
+        return _blank(submission, repeated[0].offset, repeated[-1].end)
     return submission
 
 

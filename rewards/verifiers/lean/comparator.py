@@ -62,7 +62,9 @@ class Comparator:
         """Whether there is one, and a project to build in."""
         return bool(self.comparator and self.toolchain.project)
 
-    def compare(self, target: Source, submission: Source, name: str, axioms: Sequence[str]) -> Ruling:
+    def compare(
+        self, target: Source, submission: Source, name: str, axioms: Sequence[str]
+    ) -> Ruling:
         """Build, export, compare and replay both files."""
         config = {
             "challenge_module": "Challenge",

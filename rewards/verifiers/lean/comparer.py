@@ -70,7 +70,8 @@ class Comparison:
     sorry: bool = False
     """Whether `sorryAx` is among them."""
     only_sorry: bool = False
-    """Whether the proof, behind its parameters, is nothing but `sorryAx` applied."""
+    """Whether the proof, behind its parameters, is nothing but `sorryAx` applied; also by way of
+    theorems of the submission of which that is true."""
     unused_axioms: tuple[str, ...] = ()
     """Axioms that the submission declares and the proof does not rest on."""
     new_constants: int = 0
@@ -133,7 +134,7 @@ class PythonComparer:
         self, target: bytes, submission: bytes, name: str, allowed_axioms: Sequence[str]
     ) -> Comparison:
         """Compare a submission with a target; see `Comparer`."""
-        imports = _collect(target, self.search_path)
+        imports = _collect(_list_imports(target), self.search_path)
         names = {module: f"import_{number}.olean" for number, module in enumerate(imports)}
         task = {
             "target": "target.olean",
@@ -188,11 +189,16 @@ def _read(outcome: Outcome) -> Comparison:
     return Comparison.from_report(json.loads(outcome.result))
 
 
-@lru_cache(maxsize=64)
-def _collect(target: bytes, search_path: tuple[Path, ...]) -> dict[str, bytes]:
-    """Find the .olean file of each module that the target imports, directly or not."""
+@lru_cache(maxsize=256)
+def _list_imports(target: bytes) -> tuple[str, ...]:
+    return _imported(target)
+
+
+@lru_cache(maxsize=8)
+def _collect(modules: tuple[str, ...], search_path: tuple[Path, ...]) -> dict[str, bytes]:
+    """Find the .olean file of each of these modules, and of each that they import."""
     found: dict[str, bytes] = {}
-    waiting = _imported(target)
+    waiting = list(modules)
     while waiting:
         if (module := waiting.pop()) in found:
             continue
@@ -206,10 +212,10 @@ def _collect(target: bytes, search_path: tuple[Path, ...]) -> dict[str, bytes]:
     return found
 
 
-def _imported(data: bytes) -> list[str]:
+def _imported(data: bytes) -> tuple[str, ...]:
     terms = Terms()
     try:
-        return [show_name(terms, name) for name, _ in Module(data, terms).imports]
+        return tuple(show_name(terms, name) for name, _ in Module(data, terms).imports)
     except OleanError as error:
         raise CannotCompare(f"the target or an import of it cannot be read: {error}") from error
 

@@ -45,7 +45,7 @@ def extract_submission(completion: Completion, name: str) -> Submission | None:
     answer = completion.answer_text.replace("\r\n", "\n")
     if blocks or not answer.strip():
         return None
-    return Submission(answer.rstrip() + "\n", "there is no fenced block: the whole answer")
+    return Submission(_ended(answer), "there is no fenced block: the whole answer")
 
 
 def _is_of(kind: str, block: CodeBlock) -> bool:
@@ -64,11 +64,13 @@ def _unwrapped(blocks: Sequence[CodeBlock]) -> list[CodeBlock]:
 
 def _choose(fitting: list[CodeBlock], blocks: list[CodeBlock], label: str, name: str) -> Submission:
     chosen, why = fitting[-1], f"the last {label}"
-    declaring = [block for block in fitting if _declares(block.text, name)]
-    if declaring and declaring[-1] is not chosen:
-        chosen, why = declaring[-1], f"the last {label} that declares {name}"
+    declaring = next((b for b in reversed(fitting) if _declares(b.text, name)), chosen)
+    if declaring is not chosen:
+        chosen, why = declaring, f"the last {label} that declares {name}"
     number = next(i for i, block in enumerate(blocks, 1) if block is chosen)
-    return Submission(textwrap.dedent(chosen.text), f"block {number} of {len(blocks)}: {why}")
+    return Submission(
+        _ended(textwrap.dedent(chosen.text)), f"block {number} of {len(blocks)}: {why}"
+    )
 
 
 def _declares(text: str, name: str) -> bool:
@@ -76,3 +78,7 @@ def _declares(text: str, name: str) -> bool:
         return declares(lex(text), name)
     except LexError:
         return False
+
+
+def _ended(text: str) -> str:
+    return text.rstrip() + "\n"

@@ -14,20 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from functools import cache
 
-from rewards.verifiers.lean.lexer import AmbiguousError, LexError, Token, lex
+from rewards.verifiers.lean.lexer import AmbiguousError, LexError, Token, TooLongError, lex
 from rewards.verifiers.lean.names import COMMAND_KEYWORDS
+from rewards.verifiers.lean.rules import RULES, SAFE_OPTIONS, Code, Place, Profile, Rule
 
-Profile = Literal["strict", "expr", "off"]
-Place = Literal["keyword", "tactic", "command", "name", "attribute"]
-Code = Literal[
-    "sorry", "import", "forbidden_token", "forbidden_option", "unterminated", "ambiguous"
-]
-
-MAX_CHARS = 200_000
-"""Longer submissions are refused unread."""
+_UNREAD: dict[type[LexError], Code] = {AmbiguousError: "ambiguous", TooLongError: "too_long"}
 _LONGEST_TAIL = 4
 """How many letters end a symbol of a library at most: `→r`, `→SL[`."""
 
@@ -43,119 +37,6 @@ class Forbidden:
     reason: str
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Words that are refused for one reason; `*` in a word stands for letters."""
-
-    place: Place
-    """keyword: by itself; tactic: by itself where a tactic begins; command: as the beginning of a
-    word after `#`, as Lean divides `#evalx`; name: as any component of a name; attribute: as any
-    component within `@[...]` or `attribute [...]`."""
-    profiles: str
-    reason: str
-    words: str
-    code: Code = "forbidden_token"
-    pattern: re.Pattern[str] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        words = "|".join(re.escape(word).replace(r"\*", r"\w*") for word in self.words.split())
-        end = ".*" if self.place == "command" else ""
-        object.__setattr__(self, "pattern", re.compile(f"(?:{words}){end}"))
-
-
-RULES = (
-    Rule("keyword", "strict", "it leaves a part of the proof out", "sorry admit", "sorry"),
-    Rule("tactic", "strict", "it leaves a part of the proof out", "stop"),
-    Rule("name", "strict", "it is the axiom behind sorry", "sorryAx"),
-    Rule("keyword", "strict", "it assumes what it states", "axiom opaque proof_wanted"),
-    Rule("keyword", "strict", "nothing checks that it terminates", "partial"),
-    Rule(
-        "keyword",
-        "strict",
-        "it trusts compiled code instead of the kernel",
-        "native_decide bv_decide bv_decide? bv_check",
-    ),
-    Rule(
-        "name",
-        "strict",
-        "it trusts compiled code instead of the kernel",
-        "ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler",
-    ),
-    Rule(
-        "keyword",
-        "strict",
-        "it changes how the text after it is read",
-        "notation notation3 infix infixl infixr prefix postfix",
-    ),
-    Rule(
-        "keyword",
-        "strict expr",
-        "it changes how the text after it is read, by code of its own",
-        "macro macro_rules elab elab_rules syntax syntax_abbrev declare_syntax_cat "
-        "binder_predicate declare_simp_like_tactic add_tactic_extension",
-    ),
-    Rule(
-        "keyword",
-        "strict expr",
-        "it runs code while the file is compiled",
-        "run_cmd run_elab run_meta run_tac run_conv by_elab initialize builtin_initialize meta "
-        "include_str *simproc *simproc_decl *grind_propagator declare_*config_elab register_*",
-    ),
-    Rule(
-        "command",
-        "strict expr",
-        "it runs code, hides messages or asks the network",
-        "#eval #guard #test #sample #html #widget #search #loogle #moogle #leansearch "
-        "#leanfinder #minimize_imports #check_tactic",
-    ),
-    Rule(
-        "name",
-        "strict expr",
-        "programs that run while the file is compiled are made of it",
-        "Elab Meta CoreM MetaM TermElabM TacticM CommandElabM MacroM SimpM DSimpM SimprocM GrindM "
-        "AttrM ImportM addDecl* addAndCompile setEnv modifyEnv evalConst* evalDecl evalExpr*",
-    ),
-    Rule(
-        "name", "strict expr", "a proof has no use for effects", "IO EIO BaseIO RealWorld FilePath"
-    ),
-    Rule(
-        "name",
-        "strict expr",
-        "compiled code and the kernel would disagree about it",
-        "implemented_by extern csimp unsafeCast unsafeIO unsafeEIO unsafeBaseIO ptrAddrUnsafe "
-        "lcProof lcUnreachable lcAny",
-    ),
-    Rule(
-        "name",
-        "strict expr",
-        "Lean reads its text by other rules, which may hide code",
-        "ProofWidgets Jsx",
-    ),
-    Rule(
-        "attribute",
-        "strict expr",
-        "the attribute makes code run while the file is compiled",
-        "init export builtin_* run_builtin_* macro tactic *_elab *_parser parenthesizer formatter "
-        "*_parenthesizer *_formatter app_unexpander delab app_delab *simproc* sevalproc norm_num "
-        "positivity linter env_linter *code_action* widget_module server_rpc_method* "
-        "try_suggestion *_handler *_tactic *discharger quot_precheck unused_variables_ignore_fn "
-        "grind_propagator doc_*",
-    ),
-    Rule("command", "strict expr off", "it ends the file before its end", "#exit"),
-    Rule("keyword", "strict expr off", "the header is the task's", "import prelude", "import"),
-)
-
-SAFE_OPTIONS = re.compile(
-    r"maxHeartbeats|maxRecDepth|maxSynthPendingDepth|autoImplicit|relaxedAutoImplicit|autoLift"
-    r"|smartUnfolding|simprocs|quotPrecheck|hygiene|warningAsError|checkBinderAnnotations"
-    r"|(?:synthInstance|exponentiation|linter|pp|trace(?!\.profiler)|profiler|diagnostics|tactic|grind"
-    r"|aesop|backward|deprecated|says|match|push_cast)(?:\.\w+)+|profiler|diagnostics"
-)
-"""Options that change what is tried and shown, and not what counts as proved; all others are
-refused (`debug.skipKernelTC`, `warn.sorry`, `interpreter.*`, `sat.solver`; `trace.profiler.output`
-writes a file)."""
-
-
 def find_forbidden(text: str, profile: Profile = "strict") -> Forbidden | None:
     """Return a token that the profile forbids, if there is one.
 
@@ -164,14 +45,10 @@ def find_forbidden(text: str, profile: Profile = "strict") -> Forbidden | None:
 
     A token of code `sorry` comes last: where it is returned, the text has no other fault.
     """
-    if len(text) > MAX_CHARS:
-        reason = f"the submission has more than {MAX_CHARS} characters"
-        return Forbidden("", 1, "forbidden_token", reason)
     try:
         tokens = lex(text)
     except LexError as error:
-        code: Code = "ambiguous" if isinstance(error, AmbiguousError) else "unterminated"
-        return Forbidden("", error.line, code, error.what)
+        return Forbidden("", error.line, _UNREAD.get(type(error), "unterminated"), error.what)
     first_sorry = None
     for found in _all_forbidden(tokens, profile):
         if found.code != "sorry":
@@ -181,35 +58,51 @@ def find_forbidden(text: str, profile: Profile = "strict") -> Forbidden | None:
 
 
 def _all_forbidden(tokens: Sequence[Token], profile: Profile) -> Iterator[Forbidden]:
-    rules = [rule for rule in RULES if profile in rule.profiles.split()]
     if header := _module_header(tokens):
         yield header
     attributes = _attribute_words(tokens)
     for index, token in enumerate(tokens):
-        if token.kind not in ("word", "symbol"):
-            continue
-        before = tokens[index - 1] if index else None
-        if before is not None and "set_option" in _keywords(before):
+        if index and "set_option" in _keywords(tokens[index - 1]):
             if profile != "off":
                 yield from _option(token)
             continue  # the names of options are none of constants: `trace.Meta`
-        for rule in rules:
-            if _breaks(rule, tokens, index, index in attributes):
+        for place, word in _readings(tokens, index, index in attributes):
+            if rule := _broken_rule(profile, place, word):
                 yield Forbidden(token.text, token.line, rule.code, f"`{token.text}`: {rule.reason}")
-        if profile != "off":
+        if profile != "off" and token.kind == "word":
             yield from _in_context(tokens, index, profile)
 
 
-def _breaks(rule: Rule, tokens: Sequence[Token], index: int, in_attribute: bool) -> bool:
+def _readings(
+    tokens: Sequence[Token], index: int, in_attribute: bool
+) -> Iterator[tuple[Place, str]]:
+    """Yield as what, and for which rules, Lean may read a token."""
     token = tokens[index]
-    if rule.place == "command":
-        return token.kind == "symbol" and bool(rule.pattern.fullmatch(token.text))
-    if rule.place == "attribute" and not in_attribute:
-        return False
-    if rule.place == "tactic" and not _begins_tactic(tokens, index):
-        return False
-    words = _keywords(token) if rule.place in ("keyword", "tactic") else _components(token)
-    return any(rule.pattern.fullmatch(word) for word in words)
+    if token.kind == "symbol" and token.text[0] == "#":
+        yield "command", token.text
+    for word in _keywords(token):
+        yield "keyword", word
+        if _begins_tactic(tokens, index):
+            yield "tactic", word
+    for word in _components(token):
+        yield "name", word
+        if in_attribute:
+            yield "attribute", word
+
+
+def _broken_rule(profile: Profile, place: Place, word: str) -> Rule | None:
+    pattern, rules = _rules_for(profile, place)
+    if not pattern.fullmatch(word):
+        return None
+    return next(rule for rule in rules if rule.pattern.fullmatch(word))
+
+
+@cache
+def _rules_for(profile: Profile, place: Place) -> tuple[re.Pattern[str], list[Rule]]:
+    """Return the rules that count, and one pattern for all of them, to be tried first."""
+    rules = [r for r in RULES if r.place == place and profile in r.profiles.split()]
+    nothing = "(?!)"
+    return re.compile("|".join([nothing, *(rule.pattern.pattern for rule in rules)])), rules
 
 
 def _keywords(token: Token) -> tuple[str, ...]:

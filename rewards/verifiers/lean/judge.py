@@ -16,11 +16,12 @@ from rewards.verifiers.lean.backends import Compiled
 from rewards.verifiers.lean.comparer import CannotCompare, Comparison
 from rewards.verifiers.lean.extract import Submission
 from rewards.verifiers.lean.filter import find_forbidden
-from rewards.verifiers.lean.machine import LeanMachine, Route
+from rewards.verifiers.lean.machine import LeanMachine, Route, Theorem
 from rewards.verifiers.lean.messages import Message
 from rewards.verifiers.lean.replay import Ruling
 from rewards.verifiers.lean.setup import LeanMissing
-from rewards.verifiers.lean.spec import LEVELS, LeanSpec
+from rewards.verifiers.lean.spec import LeanSpec
+from rewards.verifiers.lean.workshop import Workshop
 from sandbox import SandboxError
 
 SHOWN = 5
@@ -37,8 +38,11 @@ def judge(machine: LeanMachine, spec: LeanSpec, submission: Submission) -> Score
         return _reject(forbidden.reason, forbidden.code, token=forbidden.token, line=forbidden.line)
     try:
         route = machine.route(spec)
-        key = (route, spec.model_dump_json(), text)
-        return machine.verdicts.get(key, lambda: Judgement(machine, spec, route, text).make())
+        theorem = machine.theorem(spec)
+        settings = (spec.profile, spec.allowed_axioms, spec.timeout_s, spec.partial)
+        key = (route, theorem, settings, text)
+        judgement = Judgement(machine, spec, theorem, route, text)
+        return machine.verdicts.get(key, judgement.make)
     except LeanMissing as error:
         return Score.unjudged(f"no Lean to judge with: {error}", code="lean_missing")
     except SandboxError as error:
@@ -51,6 +55,7 @@ class Judgement:
 
     machine: LeanMachine
     spec: LeanSpec
+    theorem: Theorem
     route: Route
     submission: str
 
@@ -66,25 +71,28 @@ class Judgement:
         return score.replace(evidence={**score.evidence, **facts})
 
     def _decide(self) -> Score:
-        spec, route = self.spec, self.route
-        target = self.machine.target(spec)
+        asked, route, timeout_s = self.theorem, self.route, self.spec.timeout_s
+        source = assemble(
+            asked.header, asked.preamble, asked.statement, asked.name, self.submission
+        )
+        if route.workshop is None:
+            return self._ask_for_axioms(source)
+        target = self.machine.target(asked, route.workshop)
         if target.trouble:
             return _unjudged("the statement could not be compiled", target.trouble)
         if target.complaint:  # Lean was not there when the spec was loaded
             raise SpecError(f"lean spec: {target.complaint}")
-        source = assemble(
-            spec.header, spec.preamble, spec.statement, spec.theorem, self.submission
-        )
-        if route.filter:
-            quick = self.machine.compile(route.filter, source, spec.timeout_s)
-            if not quick.trouble and (score := self._read(quick, source)):
-                return score
         if route.level == "messages":
             return self._ask_for_axioms(source)
-        compiled = self.machine.compile(route.backend, source, spec.timeout_s)
-        if score := self._read(compiled, source):
-            return score
-        return self._compare(target.olean, compiled, source)
+        if route.filter:  # whose errors count; its limits are those of a process with a past
+            quick = route.filter.compile(source, timeout_s)
+            refuted = quick.errors and not quick.trouble and not quick.limit
+            if refuted and (score := self._read(quick, source)):
+                return score
+        compiled = self.machine.compile(route.backend, source, timeout_s)
+        return self._read(compiled, source) or self._compare(
+            route.workshop, target.olean, compiled, source
+        )
 
     def _read(self, compiled: Compiled, source: Source) -> Score | None:
         """Return what the messages decide: any verdict but that it is proved."""
@@ -102,12 +110,15 @@ class Judgement:
             where = f"line {first.line - source.lines_before}" if first.line else "Lean"
             return _reject(f"{where}: {first.text:.300}", "error", **shown)
         if compiled.crash or compiled.failed:
-            return _reject(f"Lean failed: {compiled.crash or 'no message says why'}", "error", **shown)
+            return _reject(
+                f"Lean failed: {compiled.crash or 'no message says why'}", "error", **shown
+            )
         return None
 
     def _ask_for_axioms(self, source: Source) -> Score:
         """Judge by messages alone: no errors, and the axioms that Lean says the theorem has."""
-        question = f"\n\n#print axioms {self.spec.theorem}\n"
+        name = self.theorem.name
+        question = f"\n\n#print axioms {name}\n"
         asked = Source(source.header, source.body.rstrip() + question)
         line = asked.text.count("\n")
         compiled = self.machine.compile(self.route.backend, asked, self.spec.timeout_s)
@@ -119,7 +130,7 @@ class Judgement:
         answers = [m for m in compiled.messages if m.severity == "information" and m.line == line]
         found = _AXIOMS.search(answers[-1].text) if answers else None
         if not found:
-            reason = f"Lean says nothing about a theorem {self.spec.theorem}"
+            reason = f"Lean says nothing about a theorem {name}"
             return _reject(reason, "statement_changed", **shown)
         axioms = [name.strip() for name in (found[1] or "").split(",") if name.strip()]
         if foreign := sorted(set(axioms) - set(self.spec.allowed_axioms)):
@@ -127,15 +138,17 @@ class Judgement:
             return _reject(f"it rests on {', '.join(foreign)}", code, axioms=axioms)
         return Score.correct("no errors (nothing more was looked at)", code="proved", axioms=axioms)
 
-    def _compare(self, target: bytes, compiled: Compiled, source: Source) -> Score:
+    def _compare(
+        self, workshop: Workshop, target: bytes, compiled: Compiled, source: Source
+    ) -> Score:
         """Judge by the compiled files, then by those who check them once more."""
         shown = _show(compiled.messages, source)
         if compiled.olean is None:
             return _reject("Lean ended without writing what it compiled", "no_olean", **shown)
-        spec = self.spec
+        spec, name = self.spec, self.theorem.name
         try:
-            comparison = self.machine.comparer.compare(
-                target, compiled.olean, spec.theorem, spec.allowed_axioms
+            comparison = workshop.comparer.compare(
+                target, compiled.olean, name, spec.allowed_axioms
             )
         except CannotCompare as error:
             return _unjudged("the compiled files could not be compared", str(error))
@@ -147,24 +160,25 @@ class Judgement:
                     spec.partial, Verdict.PARTIAL, reason, evidence={"code": "partial", **shown}
                 )
             return _reject(comparison.reason, _code(comparison), found=comparison.code, **shown)
-        for ruling in self._second_opinions(target, compiled.olean, source):
-            if ruling.trouble:
-                return _unjudged("the proof could not be checked again", ruling.trouble)
-            if not ruling.accepted:
-                return _reject(ruling.reason, "kernel_replay", **shown)
-        return Score.correct(f"{spec.theorem} is proved", code="proved", **shown)
+        ruling = self._second_opinion(workshop, target, compiled.olean, source)
+        if ruling.trouble:
+            return _unjudged("the proof could not be checked again", ruling.trouble)
+        if not ruling.accepted:
+            return _reject(ruling.reason, "kernel_replay", **shown)
+        return Score.correct(f"{name} is proved", code="proved", **shown)
 
-    def _second_opinions(self, target: bytes, olean: bytes, source: Source) -> Any:
-        machine, strictness = self.machine, LEVELS.index(self.route.level)
-        if strictness >= LEVELS.index("replay"):
-            yield machine.replayer.replay(target, olean)
+    def _second_opinion(
+        self, workshop: Workshop, target: bytes, olean: bytes, source: Source
+    ) -> Ruling:
+        if self.route.level == "replay":
+            return workshop.replayer.replay(target, olean)
         if self.route.level == "comparator":
-            yield machine.comparator.compare(
-                self.spec.target, source, self.spec.theorem, self.spec.allowed_axioms
-            )
+            asked, axioms = self.theorem, self.spec.allowed_axioms
+            return workshop.comparator.compare(asked.target, source, asked.name, axioms)
+        return Ruling(True)
 
     def _is_partial(self, comparison: Comparison, compiled: Compiled) -> bool:
-        """Whether only a sorry is missing, which Lean remarked on, and the proof is more than it."""
+        """Whether all but a sorry is there, which Lean remarked on, and the proof is more."""
         return (
             self.spec.partial > 0
             and comparison.foreign == ("sorryAx",)

@@ -15,6 +15,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+MAX_CHARS = 200_000
+"""Longer texts are not read."""
+
 Kind = Literal["word", "symbol", "string", "char", "number"]
 
 _LETTER = (
@@ -45,8 +48,9 @@ _NESTING = re.compile(r"/-|-/")
 _UNREADABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]|\r(?!\n)"
 )
-_SEPARATORS = frozenset("()[]{}⟨⟩,;")
-"""Symbols that end a token whatever the imports declare."""
+_OPENERS = frozenset("([{⟨,;")
+"""Symbols that are a token whatever the imports declare; with `]` begins another one, `]'`."""
+_CLOSERS = frozenset(")]}⟩")
 
 
 class LexError(ValueError):
@@ -60,6 +64,10 @@ class LexError(ValueError):
 
 class AmbiguousError(LexError):
     """Lean may read the text in another way than this lexer."""
+
+
+class TooLongError(LexError):
+    """The text has more than MAX_CHARS characters."""
 
 
 class Token(NamedTuple):
@@ -99,8 +107,11 @@ def lex(text: str) -> tuple[Token, ...]:
 
     Raises:
         LexError: If a comment, string or quoted name never ends, if Lean could divide the text in
-            another way, or if it holds control characters, which hide text from a reader.
+            another way, if it holds control characters, which hide text from a reader, or if it is
+            longer than MAX_CHARS.
     """
+    if len(text) > MAX_CHARS:
+        raise TooLongError(f"the text has more than {MAX_CHARS} characters", 1)
     return _Lexer(text).run()
 
 
@@ -161,10 +172,8 @@ class _Lexer:
             raise LexError("a name in «» does not end on its line", self.line)
         elif found in ("{", "}") and self.holes:
             self._brace(found)
-        elif group == "char":
-            if self._glued() and not found[1].isalnum():
-                raise AmbiguousError(f"{found!r} right after a symbol is ambiguous", self.line)
-            self._emit("char", start + len(found))
+        elif found[0] == "'":
+            self._quote(group, found)
         else:
             self._emit("symbol", start + len(found))
 
@@ -188,12 +197,16 @@ class _Lexer:
             last is not None
             and last.end == self.pos
             and last.kind in ("symbol", "number")
-            and last.text not in _SEPARATORS
+            and last.text not in _OPENERS
         )
 
     def _comment(self, group: str, end: int) -> None:
         """Pass over a comment; the opening of documentation skips comments that follow it."""
-        if self._glued() and self.tokens[-1].kind == "symbol":
+        if (
+            self._glued()
+            and self.tokens[-1].kind == "symbol"
+            and self.tokens[-1].text not in _CLOSERS
+        ):
             raise AmbiguousError("a comment right after a symbol is ambiguous", self.line)
         if group == "line_comment":
             self._advance(end)
@@ -213,6 +226,17 @@ class _Lexer:
             depth += 1 if found[0] == "/-" else -1
         self._advance(end)
 
+    def _quote(self, group: str, found: str) -> None:
+        """Read a character, or what begins like one and is a symbol of Mathlib (`g '' s`)."""
+        end = self.pos + len(found)
+        if (
+            self._glued()
+            and found != "'"
+            and (not found[1].isalnum() or self.text.startswith("'", end))
+        ):
+            raise AmbiguousError("a quote right after a symbol is ambiguous", self.line)
+        self._emit("char" if group == "char" else "symbol", end)
+
     def _raw_string(self, start: int, closing: str) -> None:
         if self._glued():
             raise AmbiguousError("a raw string right after a symbol is ambiguous", self.line)
@@ -225,7 +249,8 @@ class _Lexer:
         """Read a string up to its end or to its first brace."""
         if self.holes and self.holes[-1].plain_end is not None:
             raise AmbiguousError("a quote within the braces of a string is ambiguous", self.line)
-        interpolated = bool(self.tokens) and self.tokens[-1].text == "s!"
+        last = self.tokens[-1] if self.tokens else None
+        interpolated = last is not None and last.text == "s!" and not last.glued  # as in `s!
         plain = None if interpolated else _PLAIN.match(self.text, start + 1)
         if not interpolated and plain is None:
             raise LexError("a string never ends", self.line)

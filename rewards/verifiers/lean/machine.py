@@ -1,27 +1,25 @@
-"""What judging Lean runs on: found and started at first use, shared by all threads, closed at exit."""
+"""What judging Lean runs on: started at first use, shared by all threads, closed at exit."""
 
 from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewards.machinery import Machinery, machinery
 from rewards.score import Score
+from rewards.verifiers.lean.assemble import Source, target_source
 from rewards.verifiers.lean.backends import Backend, Compiled
-from rewards.verifiers.lean.backends.process import ProcessBackend
-from rewards.verifiers.lean.comparator import Comparator
-from rewards.verifiers.lean.comparer import CannotCompare, Comparer, NoTheorem
-from rewards.verifiers.lean.comparing import make_comparer
+from rewards.verifiers.lean.backends.kimina import KiminaBackend
+from rewards.verifiers.lean.backends.lean_dojo import find_theorem
+from rewards.verifiers.lean.comparer import CannotCompare, NoTheorem
 from rewards.verifiers.lean.flights import Flights
-from rewards.verifiers.lean.replay import Replayer
-from rewards.verifiers.lean.setup import LeanMissing, LeanSetup, Toolchain, find_toolchain
-from sandbox import Sandbox, SandboxError
+from rewards.verifiers.lean.setup import LeanMissing, LeanSetup
+from rewards.verifiers.lean.workshop import Workshop
+from sandbox import SandboxError
 
 if TYPE_CHECKING:
-    from rewards.verifiers.lean.assemble import Source
     from rewards.verifiers.lean.spec import LeanSpec, Level
 
 TARGET_TIMEOUT_S = 600.0
@@ -29,6 +27,21 @@ TARGET_TIMEOUT_S = 600.0
 TRIES, PAUSE_S = 3, 0.5
 """How often a machine's failure is tried in all, and how long it waits before the second try."""
 KEPT_TARGETS, KEPT_VERDICTS = 4096, 16384
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """What is to be proved, and what stands before it."""
+
+    header: str
+    preamble: str
+    statement: str
+    name: str
+
+    @property
+    def target(self) -> Source:
+        """The file with the statement and no proof."""
+        return target_source(self.header, self.preamble, self.statement)
 
 
 @dataclass(frozen=True)
@@ -49,118 +62,135 @@ class Route(NamedTuple):
     """Who is asked first and can only reject."""
     backend: Backend
     level: Level
+    workshop: Workshop | None
+    """The toolchain of every level but "messages"."""
 
 
 class LeanMachine:
-    """The toolchain, its sandbox, the back ends and what they have found out."""
+    """The toolchains, the back ends and what they have found out."""
 
     def __init__(self, shared: Machinery) -> None:
         self._shared = shared
         self._lock = threading.RLock()
         self._missing: LeanMissing | None = None
+        self._workshops: dict[str | None, Workshop] = {}
+        self._kimina: Backend | None = None
         self.setup = LeanSetup.from_environment(lean=shared.settings.lean)
         self.targets = Flights[Target](KEPT_TARGETS, lambda target: not target.trouble)
         kept = min(KEPT_VERDICTS, shared.cache.size)
         self.verdicts = Flights[Score](kept, shared.cache.accepts)
 
-    @cached_property
-    def _toolchain(self) -> Toolchain:
-        return find_toolchain(self.setup)
+    def workshop(self, project: str | None = None) -> Workshop:
+        """Return the toolchain of the setup, or of another project.
 
-    @cached_property
-    def sandbox(self) -> Sandbox:
-        """The sandbox in which the toolchain can be read."""
-        return self._shared.open_sandbox(read_only=self._toolchain.readable)
-
-    @cached_property
-    def process(self) -> ProcessBackend:
-        """The back end that compiles with the local toolchain."""
-        return ProcessBackend(self.sandbox, self._toolchain, self.setup.memory_mb)
-
-    @cached_property
-    def comparer(self) -> Comparer:
-        """What compares compiled files."""
-        return make_comparer(self.sandbox, self._toolchain, self.setup.memory_mb)
-
-    @cached_property
-    def replayer(self) -> Replayer:
-        """The replaying programs that are here."""
-        setup = self.setup
-        return Replayer(self.sandbox, self._toolchain, setup.safe_verify, setup.memory_mb)
-
-    @cached_property
-    def comparator(self) -> Comparator:
-        """The comparator, if it is here."""
-        setup = self.setup
-        return Comparator(self.sandbox, self._toolchain, setup.comparator, setup.memory_mb)
+        Raises:
+            LeanMissing: If there is none.
+            sandbox.SandboxError: If there is no sandbox for it.
+        """
+        with self._lock:
+            if project not in self._workshops:
+                setup = replace(self.setup, lean=project) if project else self.setup
+                if self._missing and not project:
+                    raise self._missing
+                try:
+                    self._workshops[project] = Workshop(self._shared, setup)
+                except LeanMissing as error:
+                    self._missing = self._missing if project else error
+                    raise
+            return self._workshops[project]
 
     @property
     def has_process(self) -> bool:
         """Whether a local toolchain can compile files."""
         try:
-            return bool(self._local())
+            return bool(self.workshop())
         except (LeanMissing, SandboxError):
             return False
 
-    def _local(self) -> ProcessBackend:
-        """Return the process back end.
+    def theorem(self, spec: LeanSpec) -> Theorem:
+        """Return what a spec asks for.
 
         Raises:
-            LeanMissing: If there is no toolchain.
-            SandboxError: If there is no sandbox for it.
+            RewardsError: If it names a theorem of a repository that is not there.
+            LeanMissing: If the repository was not traced.
         """
-        with self._lock:
-            if self._missing:
-                raise self._missing
-            try:
-                return self.process
-            except LeanMissing as error:
-                self._missing = error
-                raise
+        if spec.file is None:
+            return Theorem(spec.header, spec.preamble, spec.statement, spec.theorem)
+        found = find_theorem(self.setup, spec.file, spec.theorem)
+        return Theorem(found.header, found.preamble, found.statement, spec.theorem)
 
     def route(self, spec: LeanSpec) -> Route:
         """Say who judges.
 
         Raises:
+            RewardsError: If the spec names a theorem of a repository that is not there.
             LeanMissing: If this machine lacks what the spec asks for.
-            SandboxError: If there is no sandbox.
+            sandbox.SandboxError: If there is no sandbox.
         """
-        local = self._local()
-        return Route(None, local, spec.level or self._strongest())
+        quick = self._quick(spec)
+        if quick and spec.level == "messages":
+            return Route(None, quick, "messages", None)
+        project = None
+        if spec.file is not None:
+            project = find_theorem(self.setup, spec.file, spec.theorem).project
+        local = self.workshop(project)
+        return Route(quick, local.process, local.choose_level(spec.level), local)
 
-    def _strongest(self) -> Level:
-        if self.comparator.present:
-            return "comparator"
-        return "replay" if self.replayer.present else "axioms"
+    def _quick(self, spec: LeanSpec) -> Backend | None:
+        """Return the back end for messages that a spec names, or the one that is there.
 
-    def target(self, spec: LeanSpec) -> Target:
-        """Compile a spec's target, once for all that are alike."""
-        source = spec.target
-        key = (source.text, spec.theorem)
-        return self.targets.get(key, lambda: self._make_target(source, spec.theorem))
+        Raises:
+            LeanMissing: If the one it names is not.
+        """
+        if spec.backend == "repl" or (spec.backend == "auto" and self.setup.repl):
+            if repl := self.workshop().repl:
+                return repl
+            raise LeanMissing("the back end 'repl' needs REWARDS_LEAN_REPL, the executable")
+        if spec.backend == "kimina" or (spec.backend == "auto" and self.setup.kimina_url):
+            if not self.setup.kimina_url:
+                raise LeanMissing("the back end 'kimina' needs REWARDS_KIMINA_URL, the server's")
+            with self._lock:
+                self._kimina = self._kimina or KiminaBackend(
+                    self.setup.kimina_url, self.setup.kimina_key
+                )
+            return self._kimina
+        return None
 
-    def _make_target(self, source: Source, name: str) -> Target:
-        compiled = self.compile(self._local(), source, TARGET_TIMEOUT_S)
+    def target(self, theorem: Theorem, workshop: Workshop) -> Target:
+        """Compile a theorem's target, once for all that are alike."""
+        key = (theorem, workshop)
+        return self.targets.get(key, lambda: self._make_target(theorem, workshop))
+
+    def _make_target(self, theorem: Theorem, workshop: Workshop) -> Target:
+        compiled = self.compile(workshop.process, theorem.target, TARGET_TIMEOUT_S)
         if compiled.trouble:
             return Target(trouble=compiled.trouble)
         if compiled.limit:
-            return Target(complaint=f"its statement takes Lean more than the {compiled.limit} limit")
+            return Target(complaint=f"its statement alone is over the {compiled.limit} limit")
         if compiled.errors or compiled.failed or compiled.olean is None:
             error = compiled.errors[0] if compiled.errors else None
             where = f"line {error.line}: {error.text:.300}" if error else compiled.crash
             return Target(complaint=f"its statement does not compile: {where}")
         try:  # It has to be there under this name, as a theorem, and be comparable at all.
-            self.comparer.compare(compiled.olean, compiled.olean, name, ["sorryAx"])
+            olean = compiled.olean
+            workshop.comparer.compare(olean, olean, theorem.name, ["sorryAx"])
         except NoTheorem:
-            return Target(complaint=f"its statement declares no theorem of the name {name}")
+            return Target(complaint=f"its statement declares no theorem of the name {theorem.name}")
         except CannotCompare as error:
             return Target(trouble=str(error))
         return Target(compiled.olean)
 
     def find_complaint(self, spec: LeanSpec) -> str:
-        """Return what Lean has against a spec; empty where there is no Lean to ask."""
+        """Return what Lean has against a spec; empty where there is no Lean to ask.
+
+        Raises:
+            RewardsError: If it names a theorem of a repository that is not there.
+        """
         try:
-            return self.target(spec).complaint
+            route = self.route(spec)
+            if route.workshop is None:
+                return ""
+            return self.target(self.theorem(spec), route.workshop).complaint
         except (LeanMissing, SandboxError):
             return ""
 
@@ -175,10 +205,11 @@ class LeanMachine:
         return compiled
 
     def close(self) -> None:
-        """End the back ends and their sandbox, as far as they were started."""
-        for name in ("process", "sandbox"):
-            if name in vars(self):
-                vars(self)[name].close()
+        """End all that was started."""
+        with self._lock:
+            opened, self._workshops = self._workshops, {}
+        for workshop in opened.values():
+            workshop.close()
 
 
 def lean_machine() -> LeanMachine:

@@ -69,15 +69,15 @@ def _parse_line(line: str) -> Message:
     return Message("raw", line[:2000])
 
 
-def find_trouble(messages: Iterable[Message], header_lines: int) -> str:
+def find_trouble(messages: Iterable[Message], our_lines: int) -> str:
     """Return the sign that the machine failed, if there is one.
 
-    Raw output counts, and errors within the header, which is ours; not what is said about the
+    Raw output counts, and errors within the lines that are ours; not what is said about the
     submission, whose text can hold any words.
     """
     for message in messages:
         ours = message.severity == "raw" or (
-            message.severity == "error" and message.line <= header_lines
+            message.severity == "error" and message.line <= our_lines
         )
         if ours and MACHINE.search(message.text):
             return message.text[:300]

@@ -65,12 +65,13 @@ def statement_name(statement: str) -> str:
     """
     tokens = lex_statement(statement)
     depth = 0
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+    for index, token in enumerate(tokens):
         depth += (token.text in ("[", "(")) - (token.text in ("]", ")"))
         if token.keyword in THEOREM_KEYWORDS and not depth:
-            if after is None or after.kind != "word":
+            named = tokens[index + 1 : index + 2]
+            if not named or named[0].kind != "word":
                 raise ValueError(f"`{token.text}` is followed by no name: {statement!r:.100}")
-            return after.text.removeprefix("_root_.")
+            return named[0].text.removeprefix("_root_.")
         if token.keyword in COMMAND_KEYWORDS - _MODIFIERS and not depth:
             raise ValueError(f"a statement begins with theorem or lemma, not `{token.text}`")
     raise ValueError(f"a statement begins with theorem or lemma: {statement!r:.100}")

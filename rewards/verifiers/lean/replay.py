@@ -66,7 +66,9 @@ class Replayer:
 def read_ruling(name: str, done: Finished) -> Ruling:
     """Read the exit status of a program that accepts with 0."""
     if done.trouble or done.outcome.limit:
-        return Ruling(False, trouble=f"{name}: {done.trouble or f'over {done.outcome.limit} limit'}")
+        return Ruling(
+            False, trouble=f"{name}: {done.trouble or f'over {done.outcome.limit} limit'}"
+        )
     if done.status == 0:
         return Ruling(True)
     said = done.text.strip()[-500:]

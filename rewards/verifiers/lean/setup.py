@@ -17,6 +17,10 @@ from rewards.errors import ConfigurationError
 
 ASK_TIMEOUT_S = 60.0
 DEFAULT_MEMORY_MB = 8192
+VARIABLES = {
+    name: f"REWARDS_LEAN_{name.upper()}" for name in ("repl", "dojo", "readable", "memory_mb")
+}
+"""The environment variables that are not called REWARDS_ and the field's name."""
 
 
 class LeanMissing(RuntimeError):
@@ -56,19 +60,17 @@ class LeanSetup:
         """
         given: dict[str, object] = {}
         for one in fields(cls):
-            short = one.name in ("repl", "dojo", "readable", "memory_mb")
-            prefix = "REWARDS_LEAN_" if short else "REWARDS_"
-            text = os.environ.get(prefix + one.name.upper(), "")
-            if not text:
-                continue
-            if one.name == "readable":
-                given[one.name] = tuple(text.split(":"))
-            elif one.name == "memory_mb":
-                if not text.isdecimal():
-                    raise ConfigurationError(f"{prefix}MEMORY_MB must be a number, not {text!r}")
-                given[one.name] = int(text)
-            else:
+            variable = VARIABLES.get(one.name, f"REWARDS_{one.name.upper()}")
+            if text := os.environ.get(variable, ""):
                 given[one.name] = text
+        if "readable" in given:
+            given["readable"] = tuple(str(given["readable"]).split(":"))
+        if "memory_mb" in given:
+            if not str(given["memory_mb"]).isdecimal():
+                raise ConfigurationError(
+                    f"REWARDS_LEAN_MEMORY_MB must be a number, not {given['memory_mb']!r}"
+                )
+            given["memory_mb"] = int(str(given["memory_mb"]))
         if lean is not None:
             given["lean"] = lean
         return cls(**given)  # type: ignore[arg-type]
@@ -121,8 +123,8 @@ def find_toolchain(setup: LeanSetup) -> Toolchain:
     readable |= {str(Path(p).resolve()) for p in environment.get("LEAN_PATH", "").split(":") if p}
     tools = (setup.repl, setup.safe_verify, setup.comparator)
     readable |= {str(Path(tool).resolve().parent) for tool in tools if tool}
-    kept = {name: environment[name] for name in ("LEAN_PATH", "LEAN_SYSROOT") if name in environment}
-    kept |= {"PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp"}
+    kept = {"PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp"}
+    kept |= {k: v for k, v in environment.items() if k in ("LEAN_PATH", "LEAN_SYSROOT")}
     project = str(given) if environment else None
     return Toolchain(real, version, prefix, kept, _outermost(readable), project)
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from rewards.errors import SpecError
 from rewards.spec import Spec
-from rewards.verifiers.lean.assemble import Source, target_source
+from rewards.verifiers.lean.assemble import target_source
 from rewards.verifiers.lean.names import name_parts, statement_name
 
 Level = Literal["messages", "axioms", "replay", "comparator"]
@@ -60,11 +60,6 @@ class LeanSpec(Spec):
         """The name of the theorem."""
         return self.name or statement_name(self.statement)
 
-    @property
-    def target(self) -> Source:
-        """The file with the statement and no proof."""
-        return target_source(self.header, self.preamble, self.statement)
-
     def check(self) -> None:
         """Refuse what contradicts itself; where there is a Lean, what it does not understand.
 
@@ -97,7 +92,7 @@ class LeanSpec(Spec):
         if not self.statement.strip():
             raise SpecError("lean spec: 'statement' is missing, e.g. \"theorem t : 1 + 1 = 2\"")
         try:
-            _ = self.target, name_parts(self.theorem)
+            _ = target_source(self.header, self.preamble, self.statement), name_parts(self.theorem)
         except ValueError as error:
             raise SpecError(f"lean spec: {error}") from None
 

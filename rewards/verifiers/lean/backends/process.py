@@ -7,11 +7,17 @@ from rewards.verifiers.lean.backends import Compiled, Limit
 from rewards.verifiers.lean.commands import Finished, run_command
 from rewards.verifiers.lean.messages import OVERFLOW, find_trouble, parse_output
 from rewards.verifiers.lean.setup import Toolchain
-from sandbox import Sandbox
+from sandbox import LimitHit, Sandbox
 
 MODULE = "Task"
 """Of the target and of every submission alike: names of private constants hold the module's."""
-LIMITS: dict[str, Limit] = {"cpu": "time", "wall": "time"}
+LIMITS: dict[LimitHit, Limit] = {
+    "cpu": "time",
+    "wall": "time",
+    "memory": "memory",
+    "output": "output",
+    "processes": "processes",
+}
 
 
 class ProcessBackend:
@@ -46,13 +52,13 @@ class ProcessBackend:
             return Compiled(trouble=done.trouble, elapsed_s=elapsed_s)
         messages = parse_output(done.outcome.stdout, done.outcome.stderr)
         if limit is not None:
-            return Compiled(messages, limit=LIMITS.get(limit, limit), elapsed_s=elapsed_s)
-        crash = f"signal {-done.status}" if done.status and done.status < 0 else ""
-        overflow = next((m.text for m in messages if m.severity == "raw" and OVERFLOW.search(m.text)), "")
-        trouble = find_trouble(messages, source.header_lines)
-        if crash and not overflow:
-            trouble = trouble or f"lean ended by {crash}"
-        if trouble and done.status:
+            return Compiled(messages, limit=LIMITS[limit], elapsed_s=elapsed_s)
+        raw = [message.text for message in messages if message.severity == "raw"]
+        overflow = next(filter(OVERFLOW.search, raw), "")
+        trouble = find_trouble(messages, source.lines_before) if done.status else ""
+        if done.status is not None and done.status < 0 and not overflow:
+            trouble = trouble or f"lean was ended by signal {-done.status}"
+        if trouble:
             return Compiled(messages, trouble=trouble, elapsed_s=elapsed_s)
         return Compiled(
             messages,

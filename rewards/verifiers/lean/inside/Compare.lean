@@ -59,49 +59,86 @@ def bare : Expr → Expr
   | .mdata _ e => bare e
   | e => e
 
+/-- What a name means to one side, where it is a constant of its own module. -/
+abbrev Own := Std.HashMap Name ConstantInfo
+
+/-- Whether a name is one of those that Lean gives to what it makes of `match`. -/
+def isMatcherName : Name → Bool
+  | .str _ s => s.startsWith "match_" || s.startsWith "_sparseCasesOn_"
+  | _ => false
+
+/-- A matcher, by its name and as a safe definition. Lean reuses the matcher of any earlier
+declaration, so matchers are compared, and followed, by what they are and not by their names. -/
+def matcher? (own : Own) (name : Name) : Option DefinitionVal :=
+  if isMatcherName name then
+    match own[name]? with
+    | some (.defnInfo v) => if v.safety == .safe then some v else none
+    | _ => none
+  else none
+
+/-- Two expressions to compare, each with the universe parameters of where it stands. -/
+structure Pair where
+  ps : List Name
+  qs : List Name
+  left : Expr
+  right : Expr
+  deriving Inhabited
+
 /-- The first place where two expressions differ, if they do. Without recursion, for depth, and each
-pair of objects once, for sharing. Names of bound variables, kinds of brackets and metadata do not
+pair of objects once a place, for sharing. Names of bound variables, kinds of brackets and metadata do not
 count; variables of the elaborator equal nothing. -/
-unsafe def difference (ps qs : List Name) (a b : Expr) : Option (Expr × Expr) := Id.run do
-  let mut waiting : Array (Expr × Expr) := #[(a, b)]
-  let mut seen : Std.HashSet (USize × USize) := {}
+unsafe def difference (ours theirs : Own) (ps qs : List Name) (a b : Expr) :
+    Option (Expr × Expr) := Id.run do
+  let mut waiting : Array Pair := #[Pair.mk ps qs a b]
+  let mut seen : Std.HashSet ((USize × USize) × USize × USize) := {}
   while !waiting.isEmpty do
-    let (x, y) := waiting.back!
+    let pair := waiting.back!
     waiting := waiting.pop
-    let x := bare x
-    let y := bare y
-    let key := (ptrAddrUnsafe x, ptrAddrUnsafe y)
+    let x := bare pair.left
+    let y := bare pair.right
+    let place := (ptrAddrUnsafe pair.ps, ptrAddrUnsafe pair.qs)
+    let key := (place, ptrAddrUnsafe x, ptrAddrUnsafe y)
     if seen.contains key then
       continue
     seen := seen.insert key
+    let ps := pair.ps
+    let qs := pair.qs
     match x, y with
     | .bvar i, .bvar j =>
       if i != j then return some (x, y)
     | .sort u, .sort v =>
       if !sameLevel ps qs u v then return some (x, y)
     | .const c us, .const d vs =>
-      if c != d || !sameLevels ps qs us vs then return some (x, y)
+      if !sameLevels ps qs us vs then return some (x, y)
+      match matcher? ours c, matcher? theirs d with
+      | some v, some w =>
+        if v.levelParams.length != w.levelParams.length then return some (x, y)
+        waiting := waiting.push (Pair.mk v.levelParams w.levelParams v.value w.value)
+        waiting := waiting.push (Pair.mk v.levelParams w.levelParams v.type w.type)
+      | none, none =>
+        if c != d then return some (x, y)
+      | _, _ => return some (x, y)
     | .lit l, .lit m =>
       if l != m then return some (x, y)
     | .app f e, .app g h =>
-      waiting := (waiting.push (e, h)).push (f, g)
+      waiting := (waiting.push (Pair.mk ps qs e h)).push (Pair.mk ps qs f g)
     | .lam _ s e _, .lam _ t h _ =>
-      waiting := (waiting.push (e, h)).push (s, t)
+      waiting := (waiting.push (Pair.mk ps qs e h)).push (Pair.mk ps qs s t)
     | .forallE _ s e _, .forallE _ t h _ =>
-      waiting := (waiting.push (e, h)).push (s, t)
+      waiting := (waiting.push (Pair.mk ps qs e h)).push (Pair.mk ps qs s t)
     | .letE _ s v e _, .letE _ t w h _ =>
-      waiting := ((waiting.push (e, h)).push (v, w)).push (s, t)
+      waiting := (waiting.push (Pair.mk ps qs e h)).push (Pair.mk ps qs v w)
+      waiting := waiting.push (Pair.mk ps qs s t)
     | .proj c i e, .proj d j h =>
       if c != d || i != j then return some (x, y)
-      waiting := waiting.push (e, h)
+      waiting := waiting.push (Pair.mk ps qs e h)
     | _, _ => return some (x, y)
   return none
 
-unsafe def sameRules (ps qs : List Name) : List RecursorRule → List RecursorRule → Bool
+unsafe def sameRules (same : Expr → Expr → Bool) : List RecursorRule → List RecursorRule → Bool
   | [], [] => true
   | r :: rs, s :: ss =>
-    r.ctor == s.ctor && r.nfields == s.nfields && (difference ps qs r.rhs s.rhs).isNone
-      && sameRules ps qs rs ss
+    r.ctor == s.ctor && r.nfields == s.nfields && same r.rhs s.rhs && sameRules same rs ss
   | _, _ => false
 
 def quotNumber : QuotKind → Nat
@@ -111,10 +148,10 @@ def quotNumber : QuotKind → Nat
   | .ind => 3
 
 /-- Whether two constants are the same. Of theorems the proofs do not count. -/
-unsafe def sameConstant (a b : ConstantInfo) : Bool :=
+unsafe def sameConstant (ours theirs : Own) (a b : ConstantInfo) : Bool :=
   let ps := a.levelParams
   let qs := b.levelParams
-  let same (x y : Expr) := (difference ps qs x y).isNone
+  let same (x y : Expr) := (difference ours theirs ps qs x y).isNone
   a.name == b.name && ps.length == qs.length && same a.type b.type && match a, b with
   | .thmInfo _, .thmInfo _ => true
   | .axiomInfo v, .axiomInfo w => v.isUnsafe == w.isUnsafe
@@ -131,7 +168,7 @@ unsafe def sameConstant (a b : ConstantInfo) : Bool :=
   | .recInfo v, .recInfo w =>
     v.all == w.all && v.numParams == w.numParams && v.numIndices == w.numIndices
       && v.numMotives == w.numMotives && v.numMinors == w.numMinors && v.k == w.k
-      && v.isUnsafe == w.isUnsafe && sameRules ps qs v.rules w.rules
+      && v.isUnsafe == w.isUnsafe && sameRules same v.rules w.rules
   | _, _ => false
 
 /-! ## What constants lead to -/
@@ -190,7 +227,7 @@ unsafe def reach (start : Array Name) (next : Name → CheckM (List Expr × List
 structure Module where
   data : ModuleData
   header : List UInt8
-  constants : Std.HashMap Name ConstantInfo
+  constants : Own
 
 /-- The bytes of a header that tell which Lean wrote the file; the base address comes after them. -/
 def identityBytes : Nat := 80
@@ -203,7 +240,7 @@ def load (path : String) : ExceptT String IO Module := do
     throw "it uses the module system, whose parts are not read here"
   if data.constNames.size != data.constants.size then
     throw "it has not as many names as constants"
-  let mut constants : Std.HashMap Name ConstantInfo := {}
+  let mut constants : Own := {}
   for (name, constant) in data.constNames.zip data.constants do
     if constant.name != name then
       throw "the name of a constant is not the name it is listed under"
@@ -304,7 +341,7 @@ def Sides.find (sides : Sides) (name : Name) : CheckM ConstantInfo := do
 
 unsafe def Sides.isSame (sides : Sides) (name : Name) : Bool :=
   match sides.target.constants[name]?, sides.submission.constants[name]? with
-  | some a, some b => sameConstant a b
+  | some a, some b => sameConstant sides.target.constants sides.submission.constants a b
   | _, _ => false
 
 def checkModule (sides : Sides) : CheckM Unit := do
@@ -331,7 +368,8 @@ unsafe def checkTheorem (sides : Sides) (wanted : TheoremVal) : CheckM TheoremVa
     reject "type" s!"{name} has {qs.length} universe parameters, not {ps.length}"
   if qs.eraseDups.length != qs.length then
     reject "olean" s!"{name} has two universe parameters of one name"
-  if let some (x, y) := difference ps qs wanted.type got.type then
+  let (ours, theirs) := (sides.target.constants, sides.submission.constants)
+  if let some (x, y) := difference ours theirs ps qs wanted.type got.type then
     let (asked, proved) := (brief briefDepth x, brief briefDepth y)
     reject "type" s!"another statement; where asked was: {asked}; proved is: {proved}"
   return got
@@ -353,7 +391,8 @@ unsafe def checkStatement (sides : Sides) : CheckM Unit := do
     return (expressions, names ++ recs.getD name [])
   for name in ← reach (primitives.push sides.theoremName) next do
     if sides.target.constants.contains name || sides.submission.constants.contains name then
-      if !sides.isSame name then
+      -- Matchers were compared where they are mentioned.
+      if (matcher? sides.target.constants name).isNone && !sides.isSame name then
         reject "statement_constant" s!"{name} is not what it is in the target"
 
 /-- The facts about the proof. -/
@@ -372,6 +411,21 @@ def proofHead : Expr → Option Name
   | .mdata _ e => proofHead e
   | .const c _ => some c
   | _ => none
+
+/-- Whether a proof is only a `sorry`, or applies theorems of which that is true. -/
+def isOnlySorry (own : Own) (proof : Expr) : Bool := Id.run do
+  let mut passed : Std.HashSet Name := {}
+  let mut head := proofHead proof
+  while true do
+    let some name := head | return false
+    if name == `sorryAx then
+      return true
+    if passed.contains name then
+      return false
+    passed := passed.insert name
+    let some (.thmInfo v) := own[name]? | return false
+    head := proofHead v.value
+  return false
 
 def isAxiom : ConstantInfo → Bool
   | .axiomInfo _ => true
@@ -395,7 +449,7 @@ unsafe def gather (sides : Sides) (allowed : Array Name) (got : TheoremVal) : Ch
     reached
     axioms
     foreign := axioms.filter fun n => !(allowed.contains n && isOurs n)
-    onlySorry := proofHead got.value == some `sorryAx
+    onlySorry := isOnlySorry sides.submission.constants got.value
     unusedAxioms := ((own.filter isAxiom).map (·.name)).filter (!axioms.contains ·)
     newConstants := own.size
   }

@@ -253,12 +253,16 @@ class _Comparison:
         raise OleanError(f"it uses {shown}, which neither it nor an import of it declares")
 
     def _proof_head(self) -> int | None:
-        """Return the constant that the proof applies, if it is a plain application of one."""
-        label, _, parts = self.terms[self._find(self.theorem)]
-        proof = parts[1]
-        while (label := self.terms[proof].label) in ("lam", "app"):
-            proof = self.terms[proof].parts[1 if label == "lam" else 0]
-        return self.terms[proof].parts[0] if label == "const" else None
+        """Return the constant that the proof applies, through theorems that only apply another."""
+        name: int | None = self.theorem
+        passed: set[int] = set()
+        while name in self.got.words and name not in passed and self.got.kind(name) == "theorem":
+            passed.add(name)
+            proof = self.terms[self.got.constant(name)].parts[1]
+            while (label := self.terms[proof].label) in ("lam", "app"):
+                proof = self.terms[proof].parts[1 if label == "lam" else 0]
+            name = self.terms[proof].parts[0] if label == "const" else None
+        return name
 
     def _namesakes(self) -> str:
         wanted = name_parts(self.terms, self.theorem)

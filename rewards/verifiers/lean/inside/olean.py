@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Sequence
 
 from rewards.verifiers.lean.inside.heap import Heap, OleanError, Word
 from rewards.verifiers.lean.inside.terms import CONSTANT, KINDS, NAME, NAMES, Reader, Terms
+
+MATCHER_NAME = re.compile(r"(match|_sparseCasesOn)_[0-9]+(_[0-9]+)*")
+"""The last component of the names that Lean gives to what it makes of `match`."""
+SAFE = b"\1"
 
 
 class Module:
@@ -27,6 +32,8 @@ class Module:
         """The name of each imported module, and the flags of the import."""
         self.words = self._index(self.heap.array(fields[1]), self.heap.array(fields[2]))
         """The names of the constants, and where each is."""
+        matchers = {name: word for name, word in self.words.items() if self._is_matcher(name)}
+        self.reader = Reader(terms, self.heap, matchers=matchers)
 
     def constant(self, name: int) -> int:
         """Return the constant of this name."""
@@ -55,8 +62,16 @@ class Module:
         view = copy.copy(self)
         fresh = {name: self.terms.add("fresh", parts=(name,)) for name in others}
         levels = {**fresh, **dict(zip(own, others, strict=True))}
-        view.reader = Reader(self.terms, self.heap, levels)
+        view.reader = Reader(self.terms, self.heap, levels, self.reader.matchers)
         return view
+
+    def _is_matcher(self, name: int) -> bool:
+        """Tell whether a constant is a safe definition with the name of a matcher."""
+        label, _, parts = self.terms[name]
+        text = self.terms[parts[1]].payload if label == "str" else ""
+        if not (isinstance(text, str) and MATCHER_NAME.fullmatch(text)):
+            return False
+        return self.kind(name) == "def" and self._value(self.words[name])[1][:1] == SAFE
 
     def _index(self, names: Sequence[Word], words: Sequence[Word]) -> dict[int, Word]:
         if len(names) != len(words):
@@ -72,9 +87,13 @@ class Module:
         return found
 
     def _signature(self, constant: Word) -> tuple[Word, ...]:
-        _, (value, *_), _ = self._of(constant, 1)
-        _, (signature, *_), _ = self._of(value, 1)
+        (signature, *_), _ = self._value(constant)
         return self._struct(signature, 3)[0]
+
+    def _value(self, constant: Word) -> tuple[tuple[Word, ...], bytes]:
+        _, (value, *_), _ = self._of(constant, 1)
+        _, fields, scalars = self._of(value, 1)
+        return fields, scalars
 
     def _import(self, word: Word) -> tuple[int, bytes]:
         (name,), flags = self._struct(word, 1)

@@ -19,6 +19,7 @@ _PART = re.compile(r"«([^»]*)»|([^.«»]+)")
 
 LAYOUTS: dict[str, tuple[str | int, ...]] = {
     "const": (0, ".{", 1, "}"),
+    "matched": ("match",),
     "levels": (0, " ", 1),
     "nil": (),
     "sort": ("Sort ", 0),

@@ -15,7 +15,7 @@ from rewards.verifiers.lean.inside.heap import Heap, OleanError, Word
 TEXT, NUMBER, LEVEL_NAME = "text", "number", "level name"
 NAME, NAMES, PARAMS, LEVEL, LEVELS = "name", "names", "parameters", "level", "levels"
 EXPR, LITERAL, SIGNATURE, RULE, RULES = "expression", "literal", "signature", "rule", "rules"
-CONSTANT = "constant"
+CONSTANT, MATCHER, MATCHER_VALUE, NAMELESS = "constant", "matcher", "matcher value", "nameless"
 ALIAS = ""
 """The label of what is no term of its own: it is its only part."""
 
@@ -93,6 +93,10 @@ FORMS: Mapping[str, Mapping[int | None, Form]] = {
     RULE: {0: Form("rule", (NAME, NUMBER, EXPR))},
     RULES: _list(RULE, RULES),
     CONSTANT: {number: Form(ALIAS, (kind,)) for number, kind in enumerate(KINDS)},
+    # What a matcher is but for its name: Lean reuses that of any earlier declaration.
+    MATCHER: {1: Form(ALIAS, (MATCHER_VALUE,))},
+    MATCHER_VALUE: {0: Form("matcher", (NAMELESS, EXPR, None, None), 8, 1)},
+    NAMELESS: {0: Form("nameless", (None, PARAMS, EXPR))},
     **{kind: {0: form} for kind, form in _CONSTANTS.items()},
 }
 
@@ -133,12 +137,26 @@ class Terms:
 
 
 class Reader:
-    """Reads the terms of one heap, each object once as each kind of term."""
+    """Reads the terms of one heap, each object once as each kind of term.
 
-    def __init__(self, terms: Terms, heap: Heap, levels: Mapping[int, int] | None = None) -> None:
+    Args:
+        terms: Where they go.
+        heap: Where they are.
+        levels: Level parameter -> what it is called instead.
+        matchers: The names of matchers, which are read as their content, and where they are.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        heap: Heap,
+        levels: Mapping[int, int] | None = None,
+        matchers: Mapping[int, Word] | None = None,
+    ) -> None:
         self.terms, self.heap = terms, heap
-        self.levels = levels or {}
-        """Level parameter -> what it is called instead."""
+        self.levels, self.matchers = levels or {}, matchers or {}
+        self._open: set[Word] = set()
+        """The matchers whose content is being read."""
         self._known: dict[str, dict[Word, int]] = {kind: {} for kind in (*FORMS, LEVEL_NAME)}
         self._known |= {TEXT: {}, NUMBER: {}}
 
@@ -155,6 +173,8 @@ class Reader:
                 waiting.pop()
                 continue
             label, payload, fields = self._look(kind, word)
+            if label == "const" and (matcher := self._find_matcher(fields[0][1])):
+                label, fields = "matched", [(MATCHER, matcher), fields[1]]
             missing = [(k, w) for k, w in fields if w not in self._known[k]]
             waiting += missing
             if not missing:
@@ -179,6 +199,15 @@ class Reader:
             raise OleanError(f"no {kind}: constructor {tag}, {len(fields)} fields")
         pairs = zip(form.fields, fields, strict=True)
         return form.label, scalars[: form.kept], [(k, w) for k, w in pairs if k is not None]
+
+    def _find_matcher(self, name: Word) -> Word | None:
+        """Return where the content of a matcher is, if its name has been read."""
+        matcher = self.matchers.get(self._known[NAME].get(name, -1))
+        if matcher is not None and matcher not in self._known[MATCHER]:
+            if matcher in self._open:
+                raise OleanError("a matcher that leads to itself")
+            self._open.add(matcher)
+        return matcher
 
     def _make(self, kind: str, label: str, payload: Payload, parts: tuple[int, ...]) -> int:
         if kind == LEVEL_NAME:

@@ -1,5 +1,5 @@
 prelude
-import Init.Meta
+import Init.Macros
 
 /-!
 The notation of terms and commands that is declared in Lean itself and not built into its parser.
@@ -92,6 +92,7 @@ macro_rules | `($x != $y) => `(binrel_no_prop% bne $x $y)
 
 /-! ## Terms -/
 
+syntax (name := rawNatLit) "nat_lit " num : term
 syntax Lean.binderIdent := ident <|> hole
 
 syntax:lead (name := termIfThenElse) "if " term " then " term " else " term : term

@@ -85,6 +85,8 @@ theorem eq_of_heq {α : Sort u} {a b : α} (h : HEq a b) : Eq a b :=
     fun _ _ h => h.rec fun _ => rfl
   aux α b h rfl
 theorem heq_of_eq {α : Sort u} {a b : α} (h : Eq a b) : HEq a b := h.rec HEq.rfl
+@[macro_inline] def HEq.homo_ndrec.{r, s} {α : Sort s} {a : α} {motive : α → Sort r} (m : motive a)
+    {b : α} (h : HEq a b) : motive b := (eq_of_heq h).ndrec m
 theorem HEq.symm {α β : Sort u} {a : α} {b : β} (h : HEq a b) : HEq b a := h.rec HEq.rfl
 
 structure And (a b : Prop) : Prop where
@@ -101,12 +103,16 @@ structure Iff (a b : Prop) : Prop where
 inductive Exists {α : Sort u} (p : α → Prop) : Prop where
   | intro (w : α) (h : p w) : Exists p
 
+theorem Exists.elim {α : Sort u} {p : α → Prop} {b : Prop} (h : Exists p)
+    (h' : (a : α) → p a → b) : b := h.rec h'
 theorem Or.elim {a b c : Prop} (h : Or a b) (left : a → c) (right : b → c) : c := h.rec left right
 theorem Iff.refl (a : Prop) : Iff a a := ⟨id, id⟩
 theorem Iff.symm {a b : Prop} (h : Iff a b) : Iff b a := ⟨h.mpr, h.mp⟩
 theorem Iff.trans {a b c : Prop} (h : Iff a b) (h' : Iff b c) : Iff a c :=
   ⟨fun x => h'.mp (h.mp x), fun x => h.mpr (h'.mpr x)⟩
 theorem Iff.of_eq {a b : Prop} (h : Eq a b) : Iff a b := h.rec (Iff.refl a)
+
+theorem Lean.injEq_helper {a b c : Prop} (h : a → b → c) (h' : And a b) : c := h h'.left h'.right
 
 /-! ## The three axioms -/
 
@@ -115,6 +121,8 @@ init_quot
 unsafe axiom Quot.lcInv {α : Sort u} {r : α → α → Prop} (q : Quot r) : α
 
 axiom propext {a b : Prop} : Iff a b → Eq a b
+/-- From here on, constructors of inductive types get theorems that say they are injective. -/
+theorem Eq.propIntro {a b : Prop} (h : a → b) (h' : b → a) : Eq a b := propext ⟨h, h'⟩
 axiom Quot.sound {α : Sort u} {r : α → α → Prop} {a b : α} :
   r a b → Eq (Quot.mk r a) (Quot.mk r b)
 
@@ -180,6 +188,7 @@ class Decidable (p : Prop) where
 export Decidable (isTrue isFalse decide)
 
 set_option genCtorIdx false in
+set_option genInjectivity false in
 inductive Nat where
   | zero : Nat
   | succ (n : Nat) : Nat

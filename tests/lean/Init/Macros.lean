@@ -1,5 +1,5 @@
 prelude
-import Init.Core
+import Init.Base
 
 /-!
 The types that Lean's macros are made of: strings, names, syntax trees and the macro monad.
@@ -47,6 +47,10 @@ instance : Inhabited UInt64 :=
 instance : Inhabited Substring.Raw := ⟨"", ⟨0⟩, ⟨0⟩⟩
 instance {α : Type u} : Inhabited (Array α) := ⟨⟨.nil⟩⟩
 
+instance : Inhabited UInt8 :=
+  ⟨⟨⟨⟨0, Nat.le_of_ble_eq_true rfl⟩⟩⟩⟩
+
+@[extern "lean_uint8_of_nat"] opaque UInt8.ofNat (n : Nat) : UInt8
 @[extern "lean_uint64_of_nat"] opaque UInt64.ofNat (n : Nat) : UInt64
 @[extern "lean_uint64_mix_hash"] opaque mixHash (a b : UInt64) : UInt64
 @[extern "lean_string_hash"] protected opaque String.hash (s : String) : UInt64

@@ -1,5 +1,5 @@
 prelude
-import Init.Notation
+import Init.Terms
 
 /-!
 The syntax of the tactics. The tactics themselves are compiled into Lean and find their syntax by

@@ -1,5 +1,5 @@
 prelude
-import Init.Tactics
+import Init.Steps
 
 /-!
 The theorems that tactics use, and the first facts about numbers.
@@ -25,6 +25,24 @@ theorem forall_congr {α : Sort u} {p q : α → Prop} (h : ∀ a, p a = q a) : 
   have e : p = q := funext h
   subst e
   rfl
+
+theorem eq_false' (h : p → False) : p = False := eq_false h
+theorem ite_eq_left_of_eq_true {α : Sort u} {c : Prop} [Decidable c] (a b : α) (h : c = True) :
+    (if c then a else b) = a := by
+  subst h
+  rename_i d
+  cases d with
+  | mk holds reflects => cases holds with
+    | true => rfl
+    | false => exact (reflects trivial).elim
+theorem ite_eq_right_of_eq_false {α : Sort u} {c : Prop} [Decidable c] (a b : α) (h : c = False) :
+    (if c then a else b) = b := by
+  subst h
+  rename_i d
+  cases d with
+  | mk holds reflects => cases holds with
+    | true => exact reflects.elim
+    | false => rfl
 
 @[simp] theorem eq_self {α : Sort u} (a : α) : (a = a) = True := eq_true rfl
 @[simp] theorem heq_eq_eq {α : Sort u} (a b : α) : (a ≍ b) = (a = b) :=
@@ -55,6 +73,40 @@ theorem Ne.symm {α : Sort u} {a b : α} (h : a ≠ b) : b ≠ a := fun e => h e
 theorem And.symm (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩
 theorem Or.symm (h : p ∨ q) : q ∨ p := or_comm.mp h
 theorem mt (h : p → q) (nq : ¬q) : ¬p := fun hp => nq (h hp)
+
+/-! ## Choice, and with it the excluded middle (Diaconescu) -/
+
+namespace Classical
+
+variable {α : Sort u}
+
+noncomputable def some {p : α → Prop} (h : ∃ x, p x) : Subtype p :=
+  choice (h.elim fun x hx => ⟨x, hx⟩)
+noncomputable def choose {p : α → Prop} (h : ∃ x, p x) : α := (some h).val
+theorem choose_spec {p : α → Prop} (h : ∃ x, p x) : p (choose h) := (some h).property
+theorem choose_eq {p q : α → Prop} (e : p = q) (hp : ∃ x, p x) (hq : ∃ x, q x) :
+    choose hp = choose hq := by
+  subst e
+  rfl
+
+theorem em (p : Prop) : p ∨ ¬p := by
+  have some_true : ∃ x : Prop, x = True ∨ p := ⟨True, .inl rfl⟩
+  have some_false : ∃ x : Prop, x = False ∨ p := ⟨False, .inl rfl⟩
+  cases choose_spec some_true with
+  | inr hp => exact .inl hp
+  | inl u => cases choose_spec some_false with
+    | inr hp => exact .inl hp
+    | inl v =>
+      refine .inr fun hp => ?_
+      have same : (fun x : Prop => x = True ∨ p) = fun x => x = False ∨ p :=
+        funext fun _ => propext ⟨fun _ => .inr hp, fun _ => .inr hp⟩
+      have e : True = False := u.symm.trans ((choose_eq same some_true some_false).trans v)
+      exact e.mp trivial
+theorem byContradiction (h : ¬¬p) : p := (em p).elim id fun np => (h np).elim
+noncomputable scoped instance propDecidable (p : Prop) : Decidable p :=
+  choice ((em p).elim (fun h => ⟨isTrue h⟩) fun h => ⟨isFalse h⟩)
+
+end Classical
 
 /-! ## Natural numbers -/
 
@@ -108,6 +160,8 @@ protected theorem lt_irrefl (n : Nat) : ¬n < n := by
   induction n with
   | zero => exact not_succ_le_zero 0
   | succ n ih => exact fun h => ih (le_of_succ_le_succ h)
+theorem lt_succ_of_le {n m : Nat} (h : n ≤ m) : n < succ m := succ_le_succ h
+theorem le_of_lt_succ {n m : Nat} (h : n < succ m) : n ≤ m := le_of_succ_le_succ h
 protected theorem le_of_lt {n m : Nat} (h : n < m) : n ≤ m := Nat.le_trans (le_succ n) h
 protected theorem lt_of_lt_of_le {n m k : Nat} (h : n < m) (h' : m ≤ k) : n < k := Nat.le_trans h h'
 protected theorem lt_trans {n m k : Nat} (h : n < m) (h' : m < k) : n < k :=
