@@ -142,6 +142,13 @@ def test_a_repl_that_is_not_there_is_trouble(box: Sandbox) -> None:
     assert "cannot be started" in check(pool, "").trouble
 
 
+def test_a_repl_can_be_named_by_a_link(box: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "repl").symlink_to(FAKE)
+    pool = ReplBackend(box, TOOLCHAIN, str(tmp_path / "repl"), 256)
+    assert check(pool, "error").failed
+    pool.close()
+
+
 @pytest.mark.usefixtures("lenient")
 def test_a_body_that_computes_too_long_is_ended_in_time(pool: ReplBackend) -> None:
     check(pool, "spin 0.1")
