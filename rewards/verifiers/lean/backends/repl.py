@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files as resources
+from pathlib import Path
 
 from rewards.verifiers.lean.assemble import Source
 from rewards.verifiers.lean.backends import Compiled
@@ -59,7 +60,8 @@ class ReplBackend:
         size: int | None = None,
     ) -> None:
         self.sandbox, self.toolchain = sandbox, toolchain
-        self.repl, self.memory_mb = repl, memory_mb
+        # A link may be in a folder that cannot be seen inside; what it leads to can.
+        self.repl, self.memory_mb = str(Path(repl).resolve()), memory_mb
         self.version = toolchain.version
         self.size = size or max(1, len(os.sched_getaffinity(0)) - 1)
         # One lock, never held while anything else is waited for; who has a place needs no other.
