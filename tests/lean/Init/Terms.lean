@@ -107,7 +107,7 @@ macro_rules
   | `([$x]) => `(List.cons $x List.nil)
   | `([$x, $xs,*]) => `(List.cons $x [$xs,*])
 
-syntax:lead "∃ " ident ppSpace ident* (" : " term)? ", " term : term
+syntax:lead "∃ " ident ident* (" : " term)? ", " term : term
 syntax:lead "∃ " "(" ident " : " term ")" ", " term : term
 macro_rules
   | `(∃ $x:ident, $p) => `(Exists fun $x:ident => $p)
@@ -123,9 +123,9 @@ macro_rules | `($x |> $f) => `($f $x)
 
 namespace Lean
 
-syntax calcFirstStep := ppIndent(colGe term (" := " term)?)
-syntax calcStep := ppIndent(colGe term " := " term)
-syntax calcSteps := ppLine withPosition(calcFirstStep) withPosition((calcStep ppLine)*)
+syntax calcFirstStep := colGe term (" := " term)?
+syntax calcStep := colGe term " := " term
+syntax calcSteps := withPosition(calcFirstStep) withPosition((calcStep)*)
 syntax (name := calc) "calc" calcSteps : term
 syntax (name := calcTactic) "calc" calcSteps : tactic
 
@@ -137,7 +137,7 @@ syntax guardMsgsFilter := atomic(guardMsgsFilterAction)? guardMsgsFilterSeverity
 syntax guardMsgsSpecElt := guardMsgsFilter
 syntax guardMsgsSpec := "(" guardMsgsSpecElt,* ")"
 syntax (name := guardMsgsCmd)
-  (plainDocComment)? "#guard_msgs" (ppSpace guardMsgsSpec)? " in" ppLine command : command
+  (plainDocComment)? "#guard_msgs" (guardMsgsSpec)? " in" command : command
 
 end Lean
 
