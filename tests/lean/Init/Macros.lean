@@ -221,9 +221,11 @@ export MonadQuotation (getCurrMacroScope withFreshMacroScope)
 @[extern "native"] opaque SourceInfo.fromRef (ref : Syntax) (canonical : Bool) : SourceInfo
 @[extern "native"] opaque replaceRef (ref oldRef : Syntax) : Syntax
 @[extern "native"] opaque addMacroScope (ctx : Name) (n : Name) (scp : MacroScope) : Name
-def MonadRef.mkInfoFromRefPos {m : Type → Type} [Monad m] [MonadRef m] : m SourceInfo :=
+-- These two are specialized to our monads. Called as they are, they would be the compiled ones, which
+-- know another layout of `Monad`.
+@[specialize] def MonadRef.mkInfoFromRefPos {m : Type → Type} [Monad m] [MonadRef m] : m SourceInfo :=
   bind getRef fun ref => pure (SourceInfo.fromRef ref false)
-def withRef {m : Type → Type} [Monad m] [MonadRef m] {α : Type} (ref : Syntax) (x : m α) : m α :=
+@[specialize] def withRef {m : Type → Type} [Monad m] [MonadRef m] {α : Type} (ref : Syntax) (x : m α) : m α :=
   bind getRef fun old => MonadRef.withRef (replaceRef ref old) x
 
 namespace Macro
