@@ -18,7 +18,17 @@ from pathlib import Path
 
 LEAN_VERSION = "4.35.0"
 SOURCES = Path(__file__).parent
-MODULES = ("Init.Base", "Init.Classes", "Init.Macros", "Init.Terms", "Init.Steps", "Init.Facts", "Init.Values", "Init.Effects", "Init")
+MODULES = (
+    "Init.Base",
+    "Init.Classes",
+    "Init.Macros",
+    "Init.Terms",
+    "Init.Steps",
+    "Init.Facts",
+    "Init.Values",
+    "Init.Effects",
+    "Init",
+)
 """Each after those that it imports."""
 COMPILE_TIMEOUT_S = 120
 
