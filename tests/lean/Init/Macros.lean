@@ -167,6 +167,8 @@ namespace Syntax
 @[extern "native"] opaque node6 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f : Syntax) : Syntax
 @[extern "native"] opaque node7 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f g : Syntax) :
   Syntax
+@[extern "native"] opaque node8 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f g h : Syntax) :
+  Syntax
 
 end Syntax
 

@@ -79,6 +79,7 @@ macro_rules | `($x % $y) => `(binop% HMod.hMod $x $y)
 macro_rules | `($x ^ $y) => `(rightact% HPow.hPow $x $y)
 macro_rules | `($x ++ $y) => `(binop% HAppend.hAppend $x $y)
 macro_rules | `(-$x) => `(unop% Neg.neg $x)
+-- The compiled syntax of `≤` reads `<=` as well, so which of the two is meant has to be said.
 macro_rules (kind := «term_<=_») | `($x <= $y) => `(binrel% LE.le $x $y)
 macro_rules (kind := «term_>=_») | `($x >= $y) => `(binrel% GE.ge $x $y)
 macro_rules | `($x ≤ $y) => `(binrel% LE.le $x $y)
@@ -115,6 +116,10 @@ macro_rules
   | `(∃ $x:ident $y:ident $ys:ident*, $p) => `(∃ $x:ident, ∃ $y:ident $ys:ident*, $p)
   | `(∃ $x:ident $y:ident $ys:ident* : $t, $p) => `(∃ $x:ident : $t, ∃ $y:ident $ys:ident* : $t, $p)
 macro_rules | `(∃ ($x:ident : $t), $p) => `(Exists fun $x:ident : $t => $p)
+@[app_unexpander Exists] def showExists : Lean.PrettyPrinter.Unexpander
+  | `($_ fun $x:ident => $p) => `(∃ $x:ident, $p)
+  | `($_ fun ($x:ident : $t) => $p) => `(∃ ($x:ident : $t), $p)
+  | _ => throw Unit.unit
 
 infixr:min " <| " => fun f x => f x
 macro_rules | `($f <| $x) => `($f $x)
@@ -125,7 +130,7 @@ namespace Lean
 
 syntax calcFirstStep := colGe term (" := " term)?
 syntax calcStep := colGe term " := " term
-syntax calcSteps := withPosition(calcFirstStep) withPosition((calcStep)*)
+syntax calcSteps := withPosition(calcFirstStep) withPosition(calcStep*)
 syntax (name := calc) "calc" calcSteps : term
 syntax (name := calcTactic) "calc" calcSteps : tactic
 
