@@ -9,7 +9,7 @@ import rewards
 from trainer.cli import main
 
 PLUGIN = '''
-"""Judges only what it has seen before, as a machine does that needs to warm up."""
+"""Judges from a given try on, as a machine does that comes back."""
 import pathlib
 
 import rewards
@@ -32,13 +32,20 @@ def needy(completion, spec):
 '''
 
 
+@pytest.fixture(scope="module")
+def needy(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of the verifier."""
+    path = tmp_path_factory.mktemp("plugin") / "needy.py"
+    path.write_text(PLUGIN)
+    return f"{path}:needy"
+
+
 @pytest.fixture
-def flags(tmp_path: Path) -> list[str]:
-    """A run on three rows, two of them with golds, with a model that is nowhere."""
-    (tmp_path / "needy.py").write_text(PLUGIN)
+def flags(tmp_path: Path, needy: str) -> list[str]:
+    """A run with a model that is nowhere."""
     return [
         *("--task", "jsonl", "--data", str(tmp_path / "rows.jsonl"), "--model", "./nowhere"),
-        *("--verifier", f"{tmp_path / 'needy.py'}:needy", "--prompts-per-step", "2"),
+        *("--verifier", needy, "--prompts-per-step", "2"),
         *("--eval-data", str(tmp_path / "held_out.jsonl"), "--output-dir", str(tmp_path / "run")),
     ]
 
