@@ -42,7 +42,7 @@ def test_minif2f_keeps_header_statement_and_name(tmp_path: Path) -> None:
     (row,) = read_minif2f(put(tmp_path, MINIF2F))
     assert row.spec == {
         "type": "lean",
-        "header": "import Mathlib\n\nset_option maxHeartbeats 0\n\nopen Nat\n",
+        "header": "import Mathlib\n\nset_option maxHeartbeats 0\n\nopen Nat",
         "statement": "theorem two_and_two (n : ℕ) :\n  n + 2 + 2 = n + 4 := by",
         "name": "two_and_two",
     }
@@ -74,7 +74,7 @@ def test_numina_divides_a_file_at_its_last_theorem(tmp_path: Path) -> None:
     assert row.id == "numinalean-0a1b"
     assert row.spec == {
         "type": "lean",
-        "header": "import Mathlib\n\nopen Real\n",
+        "header": "import Mathlib\n\nopen Real",
         "preamble": "/-- Twice as much. -/\ndef double (n : ℕ) := 2 * n\n\n"
         "theorem helps : double 0 = 0 := rfl\n\n/- No documentation: one dash. -/",
         "statement": "theorem double_one : double 1 = 2 := by sorry",
