@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import _io
 import atexit
 import builtins
 import contextlib
 import gc
-import io
 import json
 import marshal
 import os
@@ -157,7 +157,8 @@ def _end(main: types.ModuleType, status: int) -> NoReturn:
         for name in [n for n in names if n.startswith("_") is private and n != "__builtins__"]:
             names[name] = None
     gc.collect()
-    _flush(*(o for o in gc.get_objects() if isinstance(o, io.IOBase)))
+    # The base of io.IOBase: that itself is an abstract class, which looks at every type at length.
+    _flush(*(o for o in gc.get_objects() if issubclass(type(o), _io._IOBase)))
     _flush(sys.__stdout__, sys.__stderr__)  # not among these objects, for the agent made them
     os._exit(status)
 
