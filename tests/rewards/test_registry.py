@@ -34,6 +34,7 @@ def test_the_built_ins_are_listed() -> None:
     assert {n for n, origin in listed.items() if origin == "built-in"} == {
         "code",
         "format",
+        "lean",
         "length",
         "math",
     }
