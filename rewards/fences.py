@@ -8,6 +8,7 @@ the Python program that the block holds.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -92,6 +93,15 @@ def _split(lines: list[str], *, heed_strings: bool) -> tuple[list[CodeBlock], bo
     if opened is not None:
         blocks.append(opened.block(closed=False))
     return blocks, opened is not None and bool(opened.quote)
+
+
+def unwrap_markdown(blocks: Iterable[CodeBlock]) -> list[CodeBlock]:
+    """Replace each block of Markdown by the blocks that it holds."""
+    found: list[CodeBlock] = []
+    for block in blocks:
+        wrapped = block.language in ("markdown", "md")
+        found += split_blocks(block.text) if wrapped else [block]
+    return found
 
 
 def _late_fence(line: str) -> re.Match[str] | None:

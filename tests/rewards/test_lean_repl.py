@@ -197,7 +197,6 @@ def test_what_ends_a_worn_repl_is_no_fault_of_the_body(pool: ReplBackend) -> Non
         ("say no json||", "protocol"),
         ("say 7||", "protocol"),
         ("deep", "protocol"),
-        ('say {"messages": [{"pos": {"line": Infinity}}], "env": 1}||', "protocol"),
         ('say {"messages": 7, "env": 1}||', "protocol"),
         ("lost env", "Unknown environment"),
     ],

@@ -6,13 +6,12 @@ Lean 4, without Mathlib, and comes with one proof.
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Callable
-from pathlib import Path
 
+from trainer.tasks.making import write_task
 from trainer.tasks.public_lean import ask_for_proof, fence
-from trainer.tasks.rows import Row, write_rows
+from trainer.tasks.rows import Row
 from trainer.tasks.theorems import Theorem
 from trainer.tasks.theorems_equations import draw_arithmetic, draw_chain
 from trainer.tasks.theorems_induction import draw_induction
@@ -74,19 +73,7 @@ def make_level(level: int, train: int, test: int, seed: int = 0) -> tuple[list[R
 
 def main() -> None:
     """Write the train and test split of all levels."""
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--out", type=Path, required=True, help="folder to write the splits to")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the generator (default 0)")
-    args = parser.parse_args()
-    train: list[Row] = []
-    test: list[Row] = []
-    for level in LEVELS:
-        level_train, level_test = make_level(level, *ROWS[level], seed=args.seed)
-        train += level_train
-        test += level_test
-    write_rows(args.out / "train.jsonl", train)
-    write_rows(args.out / "test.jsonl", test)
-    print(f"{args.out}: {len(train)} training rows, {len(test)} test rows")
+    write_task(__doc__, make_level, ROWS.items())
 
 
 if __name__ == "__main__":

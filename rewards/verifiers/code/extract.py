@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rewards.completion import Completion
-from rewards.fences import CodeBlock, split_blocks
+from rewards.fences import CodeBlock, unwrap_markdown
 
 FENCE_NAMES = {
     "python": r"i?py(thon)?[\d.]*",
@@ -50,7 +49,7 @@ def extract_program(
     no block names the language. An unclosed block counts when there is no closed one. Without any
     fence the answer is the program, less the sentences before and after it.
     """
-    blocks = _unwrapped(completion.code_blocks)
+    blocks = unwrap_markdown(completion.code_blocks)
     name = re.compile(FENCE_NAMES[language])
     for closed in (True, False):
         for kind in (language, "unlabelled"):
@@ -67,15 +66,6 @@ def extract_program(
     if blocks or not completion.answer_text.strip():
         return None
     return _unfenced(completion.answer_text, language)
-
-
-def _unwrapped(blocks: Sequence[CodeBlock]) -> list[CodeBlock]:
-    """Replace a block of Markdown by the blocks that it holds."""
-    found: list[CodeBlock] = []
-    for block in blocks:
-        wrapped = block.language in ("markdown", "md")
-        found += split_blocks(block.text) if wrapped else [block]
-    return found
 
 
 def _choose(

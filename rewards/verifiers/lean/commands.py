@@ -17,7 +17,7 @@ RESERVED_MB = 8192
 """Lean maps two gigabytes before it reads a word."""
 PROCESSES = 256
 """Processes and threads; Lean starts a few however many it is told to use."""
-INSIDE = f"{__package__}.inside.command"
+INSIDE = f"{__package__}.inside"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ def run_command(
     is run once more, with three times the wall time.
     """
     task = {"argv": argv, "env": environment, "outputs": outputs, "most": MAX_FILE_MB << 20}
-    program = f"import sys\nsys.modules[{INSIDE!r}].main()".encode()
     files = {**files, "task.json": json.dumps(task).encode()}
     for wall_s in (timeout_s + GRACE_S, 3 * timeout_s + 1):
         limits = Limits(
@@ -67,7 +66,8 @@ def run_command(
             disk_mb=2 * MAX_FILE_MB,
             reserved_mb=RESERVED_MB,
         )
-        outcome = sandbox.run(Job(program, b"", files, {INSIDE: _source()}, limits))
+        job = Job(program("command"), b"", files, inside_modules("command"), limits)
+        outcome = sandbox.run(job)
         if outcome.limit != "wall" or outcome.starved_s < GRACE_S / 2:
             break
     return _read(outcome)
@@ -97,5 +97,12 @@ def _read(outcome: Outcome) -> Finished:
 
 
 @cache
-def _source() -> str:
-    return resources(f"{__package__}.inside").joinpath("command.py").read_text("utf-8")
+def inside_modules(*names: str) -> dict[str, str]:
+    """Return the sources of modules that run inside, by their full names, in this order."""
+    folder = resources(INSIDE)
+    return {f"{INSIDE}.{n}": folder.joinpath(f"{n}.py").read_text("utf-8") for n in names}
+
+
+def program(name: str) -> bytes:
+    """Return the program that runs the `main` of a module that runs inside."""
+    return f"import sys\nsys.modules['{INSIDE}.{name}'].main()".encode()

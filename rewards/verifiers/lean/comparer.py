@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, get_args
 
+from rewards.verifiers.lean.commands import inside_modules, program
 from rewards.verifiers.lean.inside.heap import OleanError
 from rewards.verifiers.lean.inside.olean import Module
 from rewards.verifiers.lean.inside.show import name_parts, parse_name, show_name
@@ -38,10 +38,8 @@ Code = Literal[
 imports, a constant of an import declared anew; no such constant, no theorem, another type, a
 constant of the statement changed; a proof from unsafe or partial constants, or foreign axioms."""
 
-INSIDE = f"{__package__}.inside"
 MODULES = ("heap", "terms", "olean", "reach", "show", "compare", "job")
 """The modules of the job, each after those that it imports."""
-PROGRAM = f"import sys\nsys.modules['{INSIDE}.job'].main()".encode()
 LIMITS = Limits(cpu_s=30, memory_mb=2048, disk_mb=256)
 MOST_IMPORTED = 64 << 20
 """Bytes of imports that are read; Lean's own library has ten times as many."""
@@ -149,7 +147,7 @@ class PythonComparer:
         given = {"task.json": json.dumps(task).encode()}
         given |= {"target.olean": target, "submission.olean": submission}
         given |= {names[module]: data for module, data in imports.items()}
-        job = Job(PROGRAM, files=given, modules=_read_modules(), limits=LIMITS)
+        job = Job(program("job"), files=given, modules=inside_modules(*MODULES), limits=LIMITS)
         return _read(self.sandbox.run(job, trusted=True))
 
 
@@ -229,11 +227,3 @@ def _find(module: str, search_path: tuple[Path, ...]) -> bytes:
         if (folder / relative).is_file():
             return (folder / relative).read_bytes()
     raise CannotCompare(f"no {relative} in {', '.join(map(str, search_path)) or 'no search path'}")
-
-
-@cache
-def _read_modules() -> dict[str, str]:
-    folder = files(INSIDE)
-    return {
-        f"{INSIDE}.{name}": folder.joinpath(f"{name}.py").read_text("utf-8") for name in MODULES
-    }

@@ -8,9 +8,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from rewards.verifiers.lean.commands import run_command
+from rewards.verifiers.lean.commands import INSIDE, run_command
 from rewards.verifiers.lean.comparer import (
-    INSIDE,
     CannotCompare,
     Comparer,
     Comparison,

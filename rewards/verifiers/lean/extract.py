@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rewards.completion import Completion
-from rewards.fences import CodeBlock, split_blocks
+from rewards.fences import CodeBlock, unwrap_markdown
 from rewards.verifiers.lean.lexer import LexError, lex
 from rewards.verifiers.lean.names import declares
 
@@ -35,7 +34,7 @@ def extract_submission(completion: Completion, name: str) -> Submission | None:
         completion: What the model wrote; its reasoning is not looked at.
         name: The theorem's name.
     """
-    blocks = _unwrapped(completion.code_blocks)
+    blocks = unwrap_markdown(completion.code_blocks)
     for closed in (True, False):
         for kind in ("lean", "unlabelled"):
             fitting = [b for b in blocks if b.closed is closed and _is_of(kind, b)]
@@ -51,15 +50,6 @@ def extract_submission(completion: Completion, name: str) -> Submission | None:
 def _is_of(kind: str, block: CodeBlock) -> bool:
     named = block.language in FENCE_NAMES if kind == "lean" else not block.language
     return named and bool(block.text.strip())
-
-
-def _unwrapped(blocks: Sequence[CodeBlock]) -> list[CodeBlock]:
-    """Replace a block of Markdown by the blocks that it holds."""
-    found: list[CodeBlock] = []
-    for block in blocks:
-        wrapped = block.language in ("markdown", "md")
-        found += split_blocks(block.text) if wrapped else [block]
-    return found
 
 
 def _choose(fitting: list[CodeBlock], blocks: list[CodeBlock], label: str, name: str) -> Submission:

@@ -13,19 +13,15 @@ import os
 import threading
 import time
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files as resources
 from pathlib import Path
 
 from rewards.verifiers.lean.assemble import Source
 from rewards.verifiers.lean.backends import Compiled
 from rewards.verifiers.lean.backends.repl_process import OUTPUT_KB, Lost, Repl
-from rewards.verifiers.lean.commands import PROCESSES, RESERVED_MB
+from rewards.verifiers.lean.commands import PROCESSES, RESERVED_MB, inside_modules, program
 from rewards.verifiers.lean.setup import Toolchain
 from sandbox import Job, Limits, Sandbox, SandboxError
 
-INSIDE = "rewards.verifiers.lean.inside.repl"
-PROGRAM = f"import sys\nsys.modules[{INSIDE!r}].main()".encode()
 LIFE_S = 365 * 86400.0
 """Longer than any REPL lives: what bounds each command is our own patience."""
 ALONE = {"LEAN_NUM_THREADS": "1", "LEAN_STACK_SIZE_KB": "8192"}
@@ -140,11 +136,5 @@ class ReplBackend:
             reserved_mb=RESERVED_MB,
         )
         files = {"task.json": json.dumps(task).encode()}
-        return Repl(
-            self.sandbox.open(Job(PROGRAM, b"", files, {INSIDE: _source()}, limits)), header
-        )
-
-
-@cache
-def _source() -> str:
-    return resources(INSIDE.rpartition(".")[0]).joinpath("repl.py").read_text("utf-8")
+        job = Job(program("repl"), b"", files, inside_modules("command", "repl"), limits)
+        return Repl(self.sandbox.open(job), header)

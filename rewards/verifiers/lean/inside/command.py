@@ -12,19 +12,26 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 RESULT = 3
 STACK = 8 << 20
 """What Lean expects of its main thread; where a job comes from the soft limit may be less."""
 
 
-def main() -> None:
-    """Do what task.json says: argv, env, outputs (file names), most (bytes of an output)."""
-    task = json.loads(Path("task.json").read_bytes())
+def read_task() -> dict[str, Any]:
+    """Take task.json, and the stack that it is run with."""
+    task: dict[str, Any] = json.loads(Path("task.json").read_bytes())
     os.unlink("task.json")
     hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
     soft = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
     resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
+    return task
+
+
+def main() -> None:
+    """Do what the task says: argv, env, outputs (file names), most (bytes of an output)."""
+    task = read_task()
     try:
         status = subprocess.call(task["argv"], env=task["env"], stdin=subprocess.DEVNULL)
     except OSError as error:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import resource
 import sys
-from pathlib import Path
 
-RESULT, TALK = 3, 4
-STACK = 8 << 20
-"""What Lean expects of its main thread; where a job comes from the soft limit may be less."""
+from rewards.verifiers.lean.inside.command import RESULT, read_task
+
+TALK = 4
 
 
 def main() -> None:
-    """Do what task.json says: argv, env."""
-    task = json.loads(Path("task.json").read_bytes())
-    os.unlink("task.json")
-    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
-    soft = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
-    resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
+    """Do what the task says: argv, env."""
+    task = read_task()
     for stream in (0, 1):
         os.dup2(TALK, stream)
     os.close(TALK)
