@@ -14,7 +14,7 @@ from typing import Any, cast
 from rewards.completion import Completion
 from rewards.compose import check_bounds, combine, settle_role
 from rewards.errors import ConfigurationError, RewardsError, SpecError
-from rewards.machinery import Machinery, machinery
+from rewards.machinery import Machinery, Settings, machinery
 from rewards.registry import Verifier, generation
 from rewards.score import Score
 from rewards.spec import CompiledSpec, Part, Spec, canonical_json, compile_spec
@@ -160,11 +160,12 @@ def compile_cached(raw: Any) -> CompiledSpec:
     parts = raw if isinstance(raw, list | tuple) else [raw]
     if any(isinstance(part, Spec) for part in parts):  # may hold what its JSON does not show
         return _checked(raw)
-    return _compile_text(canonical_json(raw), generation())
+    # What a verifier has against a spec may depend on what this machine has.
+    return _compile_text(canonical_json(raw), generation(), machinery().settings)
 
 
 @lru_cache(maxsize=16384)
-def _compile_text(text: str, generation: int) -> CompiledSpec:
+def _compile_text(text: str, generation: int, settings: Settings) -> CompiledSpec:
     return _checked(text)
 
 
