@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import _io
 import atexit
 import builtins
 import contextlib
 import gc
-import io
 import json
 import marshal
 import os
@@ -94,7 +94,9 @@ def _await_orders() -> tuple[str, dict[str, float], bool, bytes]:
 
 def _set_limits(limits: dict[str, float], counts_processes: bool) -> None:
     cpu_s = int(limits["cpu_s"]) + 2  # the agent's watch is finer; this holds if it is starved
-    disk, memory = int(limits["disk_mb"]) << 20, int(limits["memory_mb"]) << 20
+    disk, memory, reserved = (
+        int(limits[name]) << 20 for name in ("disk_mb", "memory_mb", "reserved_mb")
+    )
     chosen = {
         resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),
         resource.RLIMIT_CORE: (0, 0),
@@ -102,7 +104,7 @@ def _set_limits(limits: dict[str, float], counts_processes: bool) -> None:
         resource.RLIMIT_NOFILE: (256, 256),
         # Address space would count thread stacks and maps that are never touched; private data may
         # be twice the resident limit, which the agent keeps for the whole tree.
-        resource.RLIMIT_DATA: (2 * memory, 2 * memory),
+        resource.RLIMIT_DATA: (2 * memory + reserved, 2 * memory + reserved),
     }
     if counts_processes:
         chosen[resource.RLIMIT_NPROC] = (int(limits["processes"]) + 2,) * 2
@@ -155,7 +157,8 @@ def _end(main: types.ModuleType, status: int) -> NoReturn:
         for name in [n for n in names if n.startswith("_") is private and n != "__builtins__"]:
             names[name] = None
     gc.collect()
-    _flush(*(o for o in gc.get_objects() if isinstance(o, io.IOBase)))
+    # The base of io.IOBase: that itself is an abstract class, which looks at every type at length.
+    _flush(*(o for o in gc.get_objects() if issubclass(type(o), _io._IOBase)))
     _flush(sys.__stdout__, sys.__stderr__)  # not among these objects, for the agent made them
     os._exit(status)
 

@@ -40,6 +40,8 @@ class Limits:
     """Processes and threads alive at once."""
     disk_mb: int = 64
     """Size of the job's private /tmp, and of any file in it."""
+    reserved_mb: int = 0
+    """What it may map and never touch, besides twice its memory: stacks and heaps to be."""
 
     def __post_init__(self) -> None:
         cpu_s = self.cpu_s if self.cpu_s is not None else self.wall_s
@@ -47,7 +49,7 @@ class Limits:
         if self.wall_s is None:
             object.__setattr__(self, "wall_s", 3 * self.cpu_seconds + 1)
         for name, value in vars(self).items():
-            if not (value > 0 and math.isfinite(value)):
+            if not (value > 0 or name == "reserved_mb") or not math.isfinite(value):
                 raise ValueError(f"limit {name} must be a positive number, not {value!r}")
 
     @property

@@ -50,6 +50,12 @@ local notation "two" => 2
 macro "close" : tactic => `(tactic| first | assumption | rfl)
 theorem t : two + two = 4 := by close""",
     "exists": "theorem t : ∃ n : Nat, n + n = 4 := ⟨2, rfl⟩",
+    "excluded middle": "theorem t (p : Prop) : p ∨ ¬p := Classical.em p",
+    "lists": "theorem t : ([1, 2] ++ [3]).length = 7 / 2 := by decide",
+    "patterns": """
+theorem t (p q : Nat → Prop) (h : ∃ n, p n ∧ q n) : ∃ n, q n := by
+  obtain ⟨n, _, hq⟩ := h
+  exact ⟨n, hq⟩""",
     "deriving": """
 inductive Side where | left | right
 deriving DecidableEq
@@ -114,6 +120,17 @@ def test_extensionality_of_functions_rests_on_quotients(check: Check) -> None:
 def test_compiled_evidence_is_an_axiom_of_its_own(check: Check) -> None:
     run = check("theorem t : 2 + 2 = 4 := by native_decide\n#print axioms t")
     assert "native_decide" in axioms(run)
+
+
+def test_what_a_file_prints_while_it_is_compiled_is_a_message(check: Check) -> None:
+    run = check('#eval IO.println "from inside"')
+    assert run.messages == (Message("information", "[anonymous]", "from inside\n"),)
+
+
+def test_a_file_may_end_the_process_that_compiles_it(check: Check) -> None:
+    run = check("theorem t : 2 + 2 = 5 := rfl\n#eval (IO.Process.exit 0 : IO Unit)")
+    assert run.exit_code == 0
+    assert not run.olean.exists()
 
 
 def test_an_option_of_the_command_line_counts(check: Check) -> None:

@@ -23,7 +23,7 @@ CASES = Path(
 )
 RECORDED = CASES.with_name("lean_recorded.jsonl")
 NOT_RUN = {
-    "io": "runs input and output, which our Init does not have",
+    "io": "runs actions of the submission, which is for a sandbox",
     "init-full": "needs Lean's own Init",
     "meta": "imports Lean itself",
     "core-io-full": "prints while it is compiled",

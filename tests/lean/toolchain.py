@@ -23,6 +23,7 @@ LEAN_VERSION = "4.35.0"
 SOURCES = Path(__file__).parent
 MODULES = (
     "Init.Base",
+    "Init.Classes",
     "Init.Macros",
     "Init.Terms",
     "Init.Steps",

@@ -52,6 +52,11 @@ class Deeds:
         for _ in range(int(megabytes)):
             os.write(1, b"x" * (1 << 20))
 
+    def dribble(self, seconds: str) -> None:
+        end = time.monotonic() + float(seconds)
+        while time.monotonic() < end:
+            os.write(1, b"x")
+
     def fork(self, marker: str) -> None:
         subprocess.Popen(
             [sys.executable, "-c", "import time; time.sleep(1000)", marker],

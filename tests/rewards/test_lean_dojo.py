@@ -276,7 +276,6 @@ def test_a_theorem_is_found_through_the_true_lean_dojo(
     (cached / "A.lean").write_text(TEXT)
     write_trace(cached)
     monkeypatch.setenv("CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("DISABLE_REMOTE_CACHE", "1")
     lean_dojo.read_file.cache_clear()
     found = find_theorem(LeanSetup(dojo=str(source)), "A.lean", "Aα.two")
     assert found == cut_out({**FOUND, "project": str(cached)}, "A.lean", "Aα.two")

@@ -111,7 +111,7 @@ def test_a_text_is_sent_as_the_server_wants_it(backend: KiminaBackend, server: S
 
 def test_a_text_without_imports_shares_no_repl(backend: KiminaBackend, server: Server) -> None:
     server.respond = PASSES
-    backend.compile(Source("open Nat\n", "x"), 10)
+    backend.compile(Source("\n-- no import Mathlib\nopen Nat\n", "x"), 10)
     assert server.asked[0][1]["reuse"] is False
 
 

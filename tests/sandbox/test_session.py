@@ -199,13 +199,16 @@ box = sandbox.open_sandbox("{backend}", slots=1)
 program = b"import os; os.write(4, b'.'); os.execvp('sh', ['sh', '-c', 'sleep 99; : {marker}'])"
 session = box.open(sandbox.Job(program, limits=sandbox.Limits(cpu_s=1e6, wall_s=1e6)))
 session.receive(time.monotonic() + 10)
-print("ready", flush=True)
+print(session._slot.channel.pid(), flush=True)
 time.sleep(60)
 """
     child = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE)
     assert child.stdout
-    assert child.stdout.readline() == b"ready\n"
+    agent = Path("/proc", child.stdout.readline().decode().strip(), "cmdline")
+    assert agent.read_bytes()
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.close()
     wait_until_gone(marker)
+    while agent.exists() and agent.read_bytes():  # that of a zombie is empty
+        time.sleep(0.02)

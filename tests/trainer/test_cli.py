@@ -151,6 +151,13 @@ def test_the_settings_of_a_bundled_task_are_for_its_model_alone(config: Config) 
     assert other == defaults
 
 
+@pytest.mark.parametrize("model", ["tiny", "./other"])
+def test_settings_that_name_no_model_are_for_any(model: str) -> None:
+    config, _ = resolve(["--task", "lean", "--model", model])
+    own = load_task("lean").settings
+    assert {name: getattr(config, name) for name in own} == own
+
+
 @pytest.mark.parametrize(
     ("tiny", "says"),
     [

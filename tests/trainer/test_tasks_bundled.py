@@ -81,7 +81,7 @@ def test_no_function_is_in_both_splits(level: int) -> None:
     assert not {behaviour(row) for row in task.train} & {behaviour(row) for row in task.test}
 
 
-@pytest.mark.parametrize("task", BUNDLED)
+@pytest.mark.parametrize("task", GENERATORS)
 def test_a_hundred_rows_of_level_1_are_held_out(task: str) -> None:
     assert len(load_task(task).test) >= 100
 
@@ -131,8 +131,13 @@ def test_a_card_names_its_task_and_only_settings_there_are(task: str) -> None:
 
     card = read_card(task)
     assert card["task"]["name"] == task
-    assert card["task"]["level"] == 1
     assert set(card["train"]) <= set(SETTINGS)
+
+
+@pytest.mark.parametrize("task", GENERATORS)
+def test_what_the_tiny_model_learns_is_level_1(task: str) -> None:
+    card = read_card(task)
+    assert (card["task"]["level"], card["train"]["model"]) == (1, "tiny")
 
 
 def test_the_data_folder_holds_no_code_and_less_than_2_mb() -> None:

@@ -26,10 +26,13 @@ def test_available_tasks_are_these() -> None:
         "gsm8k",
         "humaneval",
         "jsonl",
+        "lean",
         "livecodebench",
         "math",
         "math500",
         "mbpp",
+        "minif2f",
+        "numinalean",
         "taco",
         "verl",
     ]
@@ -41,6 +44,14 @@ def test_bundled_tasks_start_at_level_1_with_settings(name: str) -> None:
     assert {row.meta["level"] for row in task.train + task.test} == {1}
     assert len(task.test) >= 100
     assert task.settings["model"] == "tiny"
+
+
+def test_the_lean_task_has_all_levels_and_settings_for_any_model() -> None:
+    task = load_task("lean")
+    assert {row.meta["level"] for row in task.train} == {1, 2, 3, 4, 5}
+    assert {row.meta["level"] for row in load_task("lean", level=4).train} == {4}
+    assert "model" not in task.settings
+    assert task.settings["learning_rate"] == 1e-6
 
 
 @pytest.mark.parametrize("level", [2, 3, 4, 5])

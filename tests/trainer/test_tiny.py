@@ -6,6 +6,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from rewards.errors import ConfigurationError
+from trainer.prompts import encode_prompts
 from trainer.tasks import load_task
 from trainer.tiny import TINY_PATH
 
@@ -88,3 +90,14 @@ def test_it_finds_golds_far_likelier_than_chance(tokenizer, model, task: str) ->
     batch = collate(encode_rows(tokenizer, load_task(task).test[:32]), tokenizer.pad_token_id)
     with torch.no_grad():
         assert model(**batch).loss.item() < 0.5
+
+
+def test_theorems_are_too_long_for_it_and_the_message_says_what_to_do(tokenizer, model) -> None:  # type: ignore[no-untyped-def]
+    task = load_task("lean")
+    with pytest.raises(ConfigurationError, match="take a model with a longer context"):
+        encode_prompts(
+            tokenizer,
+            task.train,
+            max_new_tokens=task.settings["max_new_tokens"],
+            max_length=model.config.max_position_embeddings,
+        )

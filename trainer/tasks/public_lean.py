@@ -35,7 +35,7 @@ def read_minif2f(path: Path) -> list[Row]:
     for number, record in enumerate(read_jsonl(path), 1):
         place = f"{path}, row {number}"
         require(record, ("name", "header", "formal_statement"), place, "miniF2F")
-        header = str(record["header"]).strip() + "\n"
+        header = str(record["header"]).strip()
         statement = str(record["formal_statement"]).strip()
         shown = f"{record.get('informal_prefix') or ''}{statement}"
         spec = {
@@ -113,7 +113,7 @@ def _spec_of_file(text: str) -> dict[str, Any] | None:
     size = next((i for i, line in enumerate(lines) if not _HEADER_LINE.match(line)), len(lines))
     return {
         "type": "lean",
-        "header": "".join(lines[:size]).strip() + "\n",
+        "header": "".join(lines[:size]).strip(),
         "preamble": "".join(lines[size:]).strip(),
         "statement": text[start:].strip(),
     }

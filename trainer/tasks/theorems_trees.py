@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from trainer.tasks.theorems import Theorem, induction
@@ -49,6 +49,8 @@ class Tree:
     """A type of trees with data in them."""
 
     constructors: tuple[Constructor, ...]
+    weights: tuple[int, ...]
+    """What each constructor adds to the weight of its subtrees."""
 
     @property
     def definition(self) -> str:
@@ -80,17 +82,24 @@ class Tree:
 
         return self.define("map", "{α β : Type} (f : α → β)", "Tree β", case)
 
-    def weight(self, weights: Sequence[int]) -> str:
-        """Define the weight: what each constructor adds to its subtrees' weights."""
-        own = dict(zip(self.constructors, weights, strict=True))
+    def weight(self) -> str:
+        """Define the weight."""
+        return self.define("weight", "{α : Type}", "Nat", self.weigh)
 
-        def case(one: Constructor) -> str:
-            return " + ".join([*(f"{t}.weight" for t in one.subtrees), str(own[one])])
+    def weigh(self, one: Constructor, written: str = "{}", *, turned: bool = False) -> str:
+        """Write the weight of what a constructor makes as the sum that it is by definition.
 
-        return self.define("weight", "{α : Type}", "Nat", case)
+        Args:
+            one: The constructor.
+            written: How each subtree is written, with its name for `{}`.
+            turned: Whether the subtrees stand in the other order.
+        """
+        order = reversed(one.subtrees) if turned else one.subtrees
+        parts = [f"{written.format(subtree)}.weight" for subtree in order]
+        return " + ".join([*parts, str(self.weights[self.constructors.index(one)])])
 
     def prove(self, closing: Callable[[Constructor], list[str]]) -> str:
-        """Prove by induction over a tree `t`."""
+        """Prove by induction over the tree `s`; without subtrees there is nothing to do."""
         cases = []
         for one in self.constructors:
             names = [one.name, *one.fields, *(f"ih{t}" for t in one.subtrees)]
@@ -105,30 +114,29 @@ def _mirrored(one: Constructor) -> str:
     return " ".join([f".{one.name}", *fields])
 
 
-def _rewrite(one: Constructor) -> str:
-    return f"rw [{', '.join(f'ih{t}' for t in one.subtrees)}]"
-
-
 def draw_tree_theorem(rng: random.Random) -> Theorem:
     """A theorem about mirror images, about data that a function is applied to, or about weights."""
     count = rng.randint(1, 2)
-    tree = Tree((rng.choice(LEAVES), *sorted(rng.sample(BRANCHES, count), key=BRANCHES.index)))
-    weights = [rng.randint(0, 4), *(rng.randint(1, 5) for _ in range(count))]
+    constructors = (rng.choice(LEAVES), *sorted(rng.sample(BRANCHES, count), key=BRANCHES.index))
+    weights = (rng.randint(0, 4), *(rng.randint(1, 5) for _ in range(count)))
     families = [_mirror_mirror, _map_map, _mirror_map, _mirror_weight, _map_weight]
-    return rng.choice(families)(tree, weights)
+    return rng.choice(families)(Tree(constructors, weights))
 
 
-def _mirror_mirror(tree: Tree, weights: Sequence[int]) -> Theorem:
+def _mirror_mirror(tree: Tree) -> Theorem:
     def closing(one: Constructor) -> list[str]:
         twice = one.apply(lambda f: f if f == "x" else f"{f}.mirror.mirror")
         return [f"show {twice} = {one.apply(str)}", _rewrite(one)]
 
-    preamble = f"{tree.definition}\n\n{tree.mirror()}"
-    claim = "s.mirror.mirror = s"
-    return Theorem("{α : Type} (s : Tree α)", claim, tree.prove(closing), preamble)
+    return Theorem(
+        "{α : Type} (s : Tree α)",
+        "s.mirror.mirror = s",
+        tree.prove(closing),
+        _given(tree.definition, tree.mirror()),
+    )
 
 
-def _map_map(tree: Tree, weights: Sequence[int]) -> Theorem:
+def _map_map(tree: Tree) -> Theorem:
     def closing(one: Constructor) -> list[str]:
         left = one.apply(lambda f: "(g (f x))" if f == "x" else f"(({f}.map f).map g)")
         right = one.apply(lambda f: "(g (f x))" if f == "x" else f"({f}.map (fun x => g (f x)))")
@@ -138,64 +146,56 @@ def _map_map(tree: Tree, weights: Sequence[int]) -> Theorem:
         "{α β γ : Type} (f : α → β) (g : β → γ) (s : Tree α)",
         "(s.map f).map g = s.map (fun x => g (f x))",
         tree.prove(closing),
-        f"{tree.definition}\n\n{tree.map()}",
+        _given(tree.definition, tree.map()),
     )
 
 
-def _mirror_map(tree: Tree, weights: Sequence[int]) -> Theorem:
+def _mirror_map(tree: Tree) -> Theorem:
     def closing(one: Constructor) -> list[str]:
         def turn(written: str) -> str:
             turned = iter(reversed(one.subtrees))
             return one.apply(lambda f: "(f x)" if f == "x" else written.format(next(turned)))
 
-        sides = turn("({}.map f).mirror"), turn("({}.mirror.map f)")
-        return [f"show {sides[0]} = {sides[1]}", _rewrite(one)]
+        return [f"show {turn('({}.map f).mirror')} = {turn('({}.mirror.map f)')}", _rewrite(one)]
 
     return Theorem(
         "{α β : Type} (f : α → β) (s : Tree α)",
         "(s.map f).mirror = s.mirror.map f",
         tree.prove(closing),
-        f"{tree.definition}\n\n{tree.mirror()}\n\n{tree.map()}",
+        _given(tree.definition, tree.mirror(), tree.map()),
     )
 
 
-def _mirror_weight(tree: Tree, weights: Sequence[int]) -> Theorem:
-    own = dict(zip(tree.constructors, weights, strict=True))
-
+def _mirror_weight(tree: Tree) -> Theorem:
     def closing(one: Constructor) -> list[str]:
-        sides = [
-            " + ".join([*(written.format(t) for t in order), str(own[one])])
-            for written, order in (
-                ("{}.mirror.weight", reversed(one.subtrees)),
-                ("{}.weight", one.subtrees),
-            )
-        ]
-        facts = [f"ih{t}" for t in one.subtrees]
-        if len(one.subtrees) == 2:
-            facts.append("Nat.add_comm r.weight l.weight")
-        return [f"show {sides[0]} = {sides[1]}", f"rw [{', '.join(facts)}]"]
+        turned = tree.weigh(one, "{}.mirror", turned=True)
+        swap = ["Nat.add_comm r.weight l.weight"] if len(one.subtrees) == 2 else []
+        return [f"show {turned} = {tree.weigh(one)}", _rewrite(one, *swap)]
 
     return Theorem(
         "{α : Type} (s : Tree α)",
         "s.mirror.weight = s.weight",
         tree.prove(closing),
-        f"{tree.definition}\n\n{tree.mirror()}\n\n{tree.weight(weights)}",
+        _given(tree.definition, tree.mirror(), tree.weight()),
     )
 
 
-def _map_weight(tree: Tree, weights: Sequence[int]) -> Theorem:
-    own = dict(zip(tree.constructors, weights, strict=True))
-
+def _map_weight(tree: Tree) -> Theorem:
     def closing(one: Constructor) -> list[str]:
-        sides = [
-            " + ".join([*(written.format(t) for t in one.subtrees), str(own[one])])
-            for written in ("({}.map f).weight", "{}.weight")
-        ]
-        return [f"show {sides[0]} = {sides[1]}", _rewrite(one)]
+        return [f"show {tree.weigh(one, '({}.map f)')} = {tree.weigh(one)}", _rewrite(one)]
 
     return Theorem(
         "{α β : Type} (f : α → β) (s : Tree α)",
         "(s.map f).weight = s.weight",
         tree.prove(closing),
-        f"{tree.definition}\n\n{tree.map()}\n\n{tree.weight(weights)}",
+        _given(tree.definition, tree.map(), tree.weight()),
     )
+
+
+def _rewrite(one: Constructor, *more: str) -> str:
+    """Write the tactic that uses the induction hypotheses."""
+    return f"rw [{', '.join([*(f'ih{subtree}' for subtree in one.subtrees), *more])}]"
+
+
+def _given(*definitions: str) -> str:
+    return "\n\n".join(definitions)

@@ -13,6 +13,8 @@ from sandbox import Job, Limits, Outcome, Sandbox
 MAX_FILE_MB = 64
 """Of what a command made; a compiled file of one theorem takes some kilobytes."""
 GRACE_S = 0.5
+RESERVED_MB = 8192
+"""Lean maps two gigabytes before it reads a word."""
 PROCESSES = 256
 """Processes and threads; Lean starts a few however many it is told to use."""
 INSIDE = f"{__package__}.inside.command"
@@ -63,6 +65,7 @@ def run_command(
             output_kb=2 * MAX_FILE_MB * 1024,
             processes=PROCESSES,
             disk_mb=2 * MAX_FILE_MB,
+            reserved_mb=RESERVED_MB,
         )
         outcome = sandbox.run(Job(program, b"", files, {INSIDE: _source()}, limits))
         if outcome.limit != "wall" or outcome.starved_s < GRACE_S / 2:

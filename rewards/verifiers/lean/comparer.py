@@ -47,6 +47,10 @@ MOST_IMPORTED = 64 << 20
 """Bytes of imports that are read; Lean's own library has ten times as many."""
 
 
+NO_THEOREM = "the target has no theorem"
+"""How both implementations begin to say that."""
+
+
 class CannotCompare(RuntimeError):
     """The machine or the target is at fault, whatever was submitted; the message says what is."""
 
@@ -84,10 +88,9 @@ class Comparison:
         Raises:
             CannotCompare: If it says that the target is at fault, or is no report.
         """
-        if report.get("no_theorem"):
-            raise NoTheorem(str(report["target_error"]))
         if "target_error" in report:
-            raise CannotCompare(str(report["target_error"]))
+            error = str(report["target_error"])
+            raise (NoTheorem if error.startswith(NO_THEOREM) else CannotCompare)(error)
         known = {field.name for field in fields(cls)}
         if report.get("code") not in get_args(Code) or not report.keys() <= known:
             raise CannotCompare(f"no report of a comparer: {report!r:.200}")

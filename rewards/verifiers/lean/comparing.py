@@ -16,6 +16,7 @@ from rewards.verifiers.lean.comparer import (
     Comparison,
     PythonComparer,
     read_report,
+    write_request,
 )
 from rewards.verifiers.lean.setup import Toolchain
 from sandbox import Sandbox
@@ -35,17 +36,12 @@ class LeanComparer:
     ) -> Comparison:
         """Compare a submission with a target; see `Comparer`."""
         nonce = secrets.token_hex(16)
-        argv = [self.toolchain.lean, "--run", "Compare.lean", nonce, "target.olean"]
-        given = {
-            "Compare.lean": _source(),
-            "target.olean": target,
-            "submission.olean": submission,
-        }
+        request = write_request("target.olean", "submission.olean", name, allowed_axioms)
         done = run_command(
             self.sandbox,
-            [*argv, "submission.olean", name, *allowed_axioms],
+            [self.toolchain.lean, "--run", "Compare.lean", nonce, request],
             self.toolchain.environment,
-            given,
+            {"Compare.lean": _source(), "target.olean": target, "submission.olean": submission},
             timeout_s=TIMEOUT_S,
             memory_mb=self.memory_mb,
         )

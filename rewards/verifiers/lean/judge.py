@@ -35,7 +35,8 @@ def judge(machine: LeanMachine, spec: LeanSpec, submission: Submission) -> Score
     forbidden = find_forbidden(text, spec.profile)
     # A sorry and nothing else may stand where a part of the proof is worth something.
     if forbidden and not (forbidden.code == "sorry" and spec.partial):
-        return _reject(forbidden.reason, forbidden.code, token=forbidden.token, line=forbidden.line)
+        where = {"token": forbidden.token, "line": forbidden.line, "profile": spec.profile}
+        return _reject(forbidden.reason, forbidden.code, **where)
     try:
         route = machine.route(spec)
         theorem = machine.theorem(spec)
@@ -179,8 +180,11 @@ class Judgement:
 
     def _is_partial(self, comparison: Comparison, compiled: Compiled) -> bool:
         """Whether all but a sorry is there, which Lean remarked on, and the proof is more."""
+        word = find_forbidden(self.submission, "strict")
         return (
-            self.spec.partial > 0
+            word is not None
+            and word.code == "sorry"  # which is found only where there is no other
+            and self.spec.partial > 0
             and comparison.foreign == ("sorryAx",)
             and not comparison.only_sorry
             and any(message.is_sorry for message in compiled.messages)

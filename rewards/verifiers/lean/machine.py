@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ TARGET_TIMEOUT_S = 600.0
 """Of a target, whose imports nobody has read yet since the machine started."""
 TRIES, PAUSE_S = 3, 0.5
 """How often a machine's failure is tried in all, and how long it waits before the second try."""
+_LEAN = re.compile(r"\d+\.\d+\.\d+(?:-rc\d+)?")
 KEPT_TARGETS, KEPT_VERDICTS = 4096, 16384
 
 
@@ -134,10 +136,12 @@ class LeanMachine:
         if spec.file is not None:
             project = find_theorem(self.setup, spec.file, spec.theorem).project
         local = self.workshop(project)
+        if quick and not _may_refute(quick, local, spec):
+            quick = None
         return Route(quick, local.process, local.choose_level(spec.level), local)
 
     def _quick(self, spec: LeanSpec) -> Backend | None:
-        """Return the back end for messages that a spec names, or the one that is there.
+        """Return the back end for messages that a spec names, or the REPLs if they are there.
 
         Raises:
             LeanMissing: If the one it names is not.
@@ -146,13 +150,11 @@ class LeanMachine:
             if repl := self.workshop().repl:
                 return repl
             raise LeanMissing("the back end 'repl' needs REWARDS_LEAN_REPL, the executable")
-        if spec.backend == "kimina" or (spec.backend == "auto" and self.setup.kimina_url):
+        if spec.backend == "kimina":
             if not self.setup.kimina_url:
                 raise LeanMissing("the back end 'kimina' needs REWARDS_KIMINA_URL, the server's")
-            with self._lock:
-                self._kimina = self._kimina or KiminaBackend(
-                    self.setup.kimina_url, self.setup.kimina_key
-                )
+            if self._kimina is None:  # it asks the server for its version
+                self._kimina = KiminaBackend(self.setup.kimina_url, self.setup.kimina_key)
             return self._kimina
         return None
 
@@ -210,6 +212,17 @@ class LeanMachine:
             opened, self._workshops = self._workshops, {}
         for workshop in opened.values():
             workshop.close()
+
+
+def _may_refute(quick: Backend, local: Workshop, spec: LeanSpec) -> bool:
+    """Whether an error of a quick back end is one of the local Lean as well.
+
+    It must be of the same version, and of this project; and where submissions run code, one of them
+    could spoil the answers to those that share its process.
+    """
+    ours, theirs = (_LEAN.search(one.version) for one in (local.process, quick))
+    alike = ours is not None and theirs is not None and ours[0] == theirs[0]
+    return alike and spec.file is None and spec.profile == "strict"
 
 
 def lean_machine() -> LeanMachine:

@@ -43,14 +43,16 @@ class Message:
 def parse_message(data: Mapping[str, Any]) -> Message:
     """Read a message as `lean --json`, the REPL and Kimina all write it."""
     severity = str(data.get("severity", "error"))
-    place = data.get("pos") or {}
-    return Message(
-        "information" if severity == "info" else severity,
-        str(data.get("data", "")),
-        str(data.get("kind", "")),
-        int(place.get("line", 0)),
-        int(place.get("column", 0)),
+    line, column = (_number(data.get("pos"), name) for name in ("line", "column"))
+    text, kind = (
+        str(data.get(name, "")).encode("utf-8", "replace").decode() for name in ("data", "kind")
     )
+    return Message("information" if severity == "info" else severity, text, kind, line, column)
+
+
+def _number(place: object, name: str) -> int:
+    found = place.get(name) if isinstance(place, Mapping) else None
+    return found if isinstance(found, int) else 0
 
 
 def parse_output(stdout: bytes, stderr: bytes = b"") -> tuple[Message, ...]:

@@ -24,7 +24,6 @@ class Workshop:
     """
 
     def __init__(self, shared: Machinery, setup: LeanSetup) -> None:
-        self._shared = shared
         self.setup = setup
         self.toolchain = find_toolchain(setup)
         self.sandbox = shared.open_sandbox(read_only=self.toolchain.readable)
@@ -36,11 +35,10 @@ class Workshop:
 
     @cached_property
     def repl(self) -> Backend | None:
-        """The pool of REPLs, in a sandbox of its own: they stay where they are started."""
+        """The pool of REPLs, if the setup has one."""
         if not self.setup.repl:
             return None
-        sandbox = self._shared.open_sandbox(read_only=self.toolchain.readable)
-        return ReplBackend(sandbox, self.toolchain, self.setup.repl, self.setup.memory_mb)
+        return ReplBackend(self.sandbox, self.toolchain, self.setup.repl, self.setup.memory_mb)
 
     def choose_level(self, level: Level | None) -> Level:
         """Return the level that was asked for, or the strictest that is here.
@@ -64,5 +62,4 @@ class Workshop:
         """End all that was started."""
         if repl := vars(self).get("repl"):
             repl.close()
-            repl.sandbox.close()
         self.sandbox.close()

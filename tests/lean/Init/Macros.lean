@@ -1,11 +1,12 @@
 prelude
-import Init.Base
+import Init.Classes
 
 /-!
 The types that Lean's macros are made of: strings, names, syntax trees and the macro monad.
 
 The layout of each type has to be the one that the compiled Lean uses, for values travel between the
-two. Functions marked `extern` are the compiled ones: the interpreter finds them by their names.
+two. Functions marked `extern` are the compiled ones: the interpreter finds them by the names that
+they have here, whatever the mark says.
 -/
 
 universe u v w
@@ -42,13 +43,10 @@ structure Substring.Raw where
   stopPos : String.Pos.Raw
 
 instance : Inhabited String := ⟨""⟩
-instance : Inhabited UInt64 :=
-  ⟨⟨⟨⟨0, Nat.le_of_ble_eq_true rfl⟩⟩⟩⟩
+instance : Inhabited UInt8 := ⟨⟨⟨⟨0, Nat.le_of_ble_eq_true rfl⟩⟩⟩⟩
+instance : Inhabited UInt64 := ⟨⟨⟨⟨0, Nat.le_of_ble_eq_true rfl⟩⟩⟩⟩
 instance : Inhabited Substring.Raw := ⟨"", ⟨0⟩, ⟨0⟩⟩
 instance {α : Type u} : Inhabited (Array α) := ⟨⟨.nil⟩⟩
-
-instance : Inhabited UInt8 :=
-  ⟨⟨⟨⟨0, Nat.le_of_ble_eq_true rfl⟩⟩⟩⟩
 
 @[extern "lean_uint8_of_nat"] opaque UInt8.ofNat (n : Nat) : UInt8
 @[extern "lean_uint64_of_nat"] opaque UInt64.ofNat (n : Nat) : UInt64
@@ -60,8 +58,8 @@ def Array.empty {α : Type u} : Array α := .mkEmpty 0
 @[extern "native"] opaque Array.push {α : Type u} (a : Array α) (v : α) : Array α
 @[extern "native"] opaque Array.append {α : Type u} (a b : Array α) : Array α
 @[extern "native"] opaque Array.size {α : Type u} (a : Array α) : Nat
-@[extern "native"] opaque Array.extract {α : Type u} (a : Array α) (start : Nat := 0) (stop : Nat := a.size) :
-  Array α
+@[extern "native"] opaque Array.extract {α : Type u} (a : Array α) (start : Nat := 0)
+  (stop : Nat := a.size) : Array α
 @[extern "native"] opaque Array.mkArray0 {α : Type u} : Array α
 @[extern "native"] opaque Array.mkArray1 {α : Type u} (a : α) : Array α
 @[extern "native"] opaque Array.mkArray2 {α : Type u} (a b : α) : Array α
@@ -80,7 +78,7 @@ with
   @[computed_field] hash : Name → UInt64
     | .anonymous => .ofNat 1723
     | .str p s => mixHash p.hash s.hash
-    | .num p i => mixHash p.hash (dite (LT.lt i 18446744073709551616) (fun _ => .ofNat i) fun _ => .ofNat 17)
+    | .num p i => mixHash p.hash (ite (LT.lt i 18446744073709551616) (.ofNat i) (.ofNat 17))
 
 instance : Inhabited Name := ⟨.anonymous⟩
 
@@ -167,7 +165,10 @@ namespace Syntax
 @[extern "native"] opaque node4 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d : Syntax) : Syntax
 @[extern "native"] opaque node5 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e : Syntax) : Syntax
 @[extern "native"] opaque node6 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f : Syntax) : Syntax
-@[extern "native"] opaque node7 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f g : Syntax) : Syntax
+@[extern "native"] opaque node7 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f g : Syntax) :
+  Syntax
+@[extern "native"] opaque node8 (i : SourceInfo) (k : SyntaxNodeKind) (a b c d e f g h : Syntax) :
+  Syntax
 
 end Syntax
 
@@ -222,15 +223,17 @@ export MonadQuotation (getCurrMacroScope withFreshMacroScope)
 @[extern "native"] opaque SourceInfo.fromRef (ref : Syntax) (canonical : Bool) : SourceInfo
 @[extern "native"] opaque replaceRef (ref oldRef : Syntax) : Syntax
 @[extern "native"] opaque addMacroScope (ctx : Name) (n : Name) (scp : MacroScope) : Name
-def MonadRef.mkInfoFromRefPos {m : Type → Type} [Monad m] [MonadRef m] : m SourceInfo :=
+-- These two are specialized to our monads. Called as they are, they would be the compiled ones, which
+-- know another layout of `Monad`.
+@[specialize] def MonadRef.mkInfoFromRefPos {m : Type → Type} [Monad m] [MonadRef m] : m SourceInfo :=
   bind getRef fun ref => pure (SourceInfo.fromRef ref false)
-def withRef {m : Type → Type} [Monad m] [MonadRef m] {α : Type} (ref : Syntax) (x : m α) : m α :=
+@[specialize] def withRef {m : Type → Type} [Monad m] [MonadRef m] {α : Type} (ref : Syntax) (x : m α) : m α :=
   bind getRef fun old => MonadRef.withRef (replaceRef ref old) x
 
 namespace Macro
 
 structure Context where
-  methods : PUnit
+  methods : PUnit  -- of Lean's own, only passed on
   quotContext : Name
   currMacroScope : MacroScope
   currRecDepth : Nat

@@ -13,23 +13,24 @@ namespace Lean.Parser.Tactic
 syntax posConfigItem := " +" noWs ident
 syntax negConfigItem := " -" noWs ident
 syntax valConfigItem :=
-  atomic(" (" notFollowedBy(&"discharger" <|> &"disch") (ident <|> &"config")) " := " withoutPosition(term) ")"
+  atomic(" (" notFollowedBy(&"discharger" <|> &"disch") (ident <|> &"config")) " := "
+  withoutPosition(term) ")"
 syntax configItem := posConfigItem <|> negConfigItem <|> valConfigItem
 syntax optConfig := (colGt configItem)*
 
 syntax locationWildcard := " *"
 syntax locationType := patternIgnore(atomic("|" noWs "-") <|> "⊢")
-syntax locationHyp := (ppSpace colGt (term:max <|> locationType))+
-syntax location := withPosition(ppGroup(" at" (locationWildcard <|> locationHyp)))
+syntax locationHyp := (colGt (term:max <|> locationType))+
+syntax location := withPosition(" at" (locationWildcard <|> locationHyp))
 
 /-! ## Hypotheses and goals -/
 
-syntax (name := intro) "intro" notFollowedBy("|") (ppSpace colGt term:max)* : tactic
-syntax (name := intros) "intros" (ppSpace colGt (ident <|> hole))* : tactic
-syntax (name := renameI) "rename_i" (ppSpace colGt binderIdent)+ : tactic
-syntax (name := revert) "revert" (ppSpace colGt term:max)+ : tactic
-syntax (name := clear) "clear" (ppSpace colGt term:max)+ : tactic
-syntax (name := subst) "subst" (ppSpace colGt term:max)* : tactic
+syntax (name := intro) "intro" notFollowedBy("|") (colGt term:max)* : tactic
+syntax (name := intros) "intros" (colGt (ident <|> hole))* : tactic
+syntax (name := renameI) "rename_i" (colGt binderIdent)+ : tactic
+syntax (name := revert) "revert" (colGt term:max)+ : tactic
+syntax (name := clear) "clear" (colGt term:max)+ : tactic
+syntax (name := subst) "subst" (colGt term:max)* : tactic
 syntax (name := assumption) "assumption" : tactic
 syntax (name := contradiction) "contradiction" : tactic
 syntax (name := apply) "apply " term : tactic
@@ -42,9 +43,9 @@ syntax (name := right) "right" : tactic
 syntax (name := change) "change " term (location)? : tactic
 syntax (name := «show») "show " term : tactic
 syntax (name := specialize) "specialize " term : tactic
-syntax (name := injection) "injection " term (" with" (ppSpace colGt (ident <|> hole))+)? : tactic
-syntax (name := split) "split" (ppSpace colGt term)? (location)? : tactic
-syntax (name := unfold) "unfold" (ppSpace colGt term)+ (location)? : tactic
+syntax (name := injection) "injection " term (" with" (colGt (ident <|> hole))+)? : tactic
+syntax (name := split) "split" (colGt term)? (location)? : tactic
+syntax (name := unfold) "unfold" (colGt term)+ (location)? : tactic
 
 macro "exfalso" : tactic => `(tactic| refine False.elim ?_)
 macro "sorry" : tactic => `(tactic| exact sorry)
@@ -53,21 +54,21 @@ macro "stop" tacticSeq : tactic => `(tactic| exact sorry)
 
 /-! ## Control -/
 
-syntax caseArg := binderIdent (ppSpace binderIdent)*
+syntax caseArg := binderIdent (binderIdent)*
 syntax (name := case) "case " sepBy1(caseArg, " | ") " => " tacticSeq : tactic
 syntax (name := «next») "next " binderIdent* " => " tacticSeq : tactic
 syntax (name := done) "done" : tactic
 syntax (name := skip) "skip" : tactic
-syntax (name := fail) "fail" (ppSpace str)? : tactic
+syntax (name := fail) "fail" (str)? : tactic
 syntax (name := failIfSuccess) "fail_if_success " tacticSeq : tactic
 syntax (name := focus) "focus " tacticSeq : tactic
 syntax (name := allGoals) "all_goals " tacticSeq : tactic
 syntax (name := anyGoals) "any_goals " tacticSeq : tactic
-syntax (name := rotateLeft) "rotate_left" (ppSpace num)? : tactic
-syntax (name := rotateRight) "rotate_right" (ppSpace num)? : tactic
+syntax (name := rotateLeft) "rotate_left" (num)? : tactic
+syntax (name := rotateRight) "rotate_right" (num)? : tactic
 syntax (name := withReducible) "with_reducible " tacticSeq : tactic
 syntax (name := paren) "(" withoutPosition(tacticSeq) ")" : tactic
-syntax (name := first) "first " withPosition((ppDedent(ppLine) colGe "| " tacticSeq)+) : tactic
+syntax (name := first) "first " withPosition((colGe "| " tacticSeq)+) : tactic
 
 macro "try " t:tacticSeq : tactic => `(tactic| first | $t | skip)
 macro:1 x:tactic " <;> " y:tactic:2 : tactic => `(tactic| focus ($x:tactic; all_goals $y:tactic))
@@ -86,13 +87,13 @@ syntax "rfl" : tactic
 macro_rules | `(tactic| rfl) => `(tactic| exact HEq.rfl)
 macro_rules | `(tactic| rfl) => `(tactic| exact Iff.refl _)
 macro_rules | `(tactic| rfl) => `(tactic| eq_refl)
--- Lean's own unfolds only what is reducible here.
+-- To close what is left, Lean's own `rw` unfolds only what is reducible.
 macro (name := rwSeq) "rw " c:optConfig s:rwRuleSeq l:(location)? : tactic =>
   `(tactic| (rewrite $c:optConfig $s:rwRuleSeq $[$l:location]?; try rfl))
 
 syntax simpPre := "↓"
 syntax simpPost := "↑"
-syntax simpLemma := ppGroup((simpPre <|> simpPost)? patternIgnore("← " <|> "<- ")? term)
+syntax simpLemma := (simpPre <|> simpPost)? patternIgnore("← " <|> "<- ")? term
 syntax simpErase := "-" term:max
 syntax simpStar := "*"
 syntax discharger :=
@@ -111,11 +112,11 @@ syntax (name := nativeDecide) "native_decide" optConfig : tactic
 
 syntax elimTarget := atomic(binderIdent " : ")? term
 syntax inductionAltLHS := withPosition("| " (("@"? ident) <|> hole) (colGt (ident <|> hole))*)
-syntax inductionAlt := ppDedent(ppLine) inductionAltLHS+ (" => " (hole <|> syntheticHole <|> tacticSeq))?
-syntax inductionAlts := " with" (ppSpace colGt tactic)? withPosition((colGe inductionAlt)*)
+syntax inductionAlt := inductionAltLHS+ (" => " (hole <|> syntheticHole <|> tacticSeq))?
+syntax inductionAlts := " with" (colGt tactic)? withPosition((colGe inductionAlt)*)
 syntax (name := cases) "cases " elimTarget,+ (" using " term)? (inductionAlts)? : tactic
 syntax (name := induction) "induction " elimTarget,+ (" using " term)?
-  (" generalizing" (ppSpace colGt term:max)+)? (inductionAlts)? : tactic
+  (" generalizing" (colGt term:max)+)? (inductionAlts)? : tactic
 
 /-! ## Terms inside tactics -/
 
@@ -152,8 +153,8 @@ syntax (name := rcasesPat.paren) "(" rcasesPatLo ")" : rcasesPat
 syntax (name := rintroPat.one) rcasesPat : rintroPat
 syntax (name := rintroPat.binder) (priority := 1001) "(" rintroPat+ (" : " term)? ")" : rintroPat
 syntax (name := rcases) "rcases" elimTarget,* (" with " rcasesPatLo)? : tactic
-syntax (name := obtain) "obtain" (ppSpace rcasesPatMed)? (" : " term)? (" := " term,+)? : tactic
-syntax (name := rintro) "rintro" (ppSpace colGt rintroPat)+ (" : " term)? : tactic
+syntax (name := obtain) "obtain" (rcasesPatMed)? (" : " term)? (" := " term,+)? : tactic
+syntax (name := rintro) "rintro" (colGt rintroPat)+ (" : " term)? : tactic
 
 end Lean.Parser.Tactic
 

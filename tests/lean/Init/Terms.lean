@@ -79,6 +79,7 @@ macro_rules | `($x % $y) => `(binop% HMod.hMod $x $y)
 macro_rules | `($x ^ $y) => `(rightact% HPow.hPow $x $y)
 macro_rules | `($x ++ $y) => `(binop% HAppend.hAppend $x $y)
 macro_rules | `(-$x) => `(unop% Neg.neg $x)
+-- The compiled syntax of `≤` reads `<=` as well, so which of the two is meant has to be said.
 macro_rules (kind := «term_<=_») | `($x <= $y) => `(binrel% LE.le $x $y)
 macro_rules (kind := «term_>=_») | `($x >= $y) => `(binrel% GE.ge $x $y)
 macro_rules | `($x ≤ $y) => `(binrel% LE.le $x $y)
@@ -107,7 +108,7 @@ macro_rules
   | `([$x]) => `(List.cons $x List.nil)
   | `([$x, $xs,*]) => `(List.cons $x [$xs,*])
 
-syntax:lead "∃ " ident ppSpace ident* (" : " term)? ", " term : term
+syntax:lead "∃ " ident ident* (" : " term)? ", " term : term
 syntax:lead "∃ " "(" ident " : " term ")" ", " term : term
 macro_rules
   | `(∃ $x:ident, $p) => `(Exists fun $x:ident => $p)
@@ -115,6 +116,10 @@ macro_rules
   | `(∃ $x:ident $y:ident $ys:ident*, $p) => `(∃ $x:ident, ∃ $y:ident $ys:ident*, $p)
   | `(∃ $x:ident $y:ident $ys:ident* : $t, $p) => `(∃ $x:ident : $t, ∃ $y:ident $ys:ident* : $t, $p)
 macro_rules | `(∃ ($x:ident : $t), $p) => `(Exists fun $x:ident : $t => $p)
+@[app_unexpander Exists] def showExists : Lean.PrettyPrinter.Unexpander
+  | `($_ fun $x:ident => $p) => `(∃ $x:ident, $p)
+  | `($_ fun ($x:ident : $t) => $p) => `(∃ ($x:ident : $t), $p)
+  | _ => throw Unit.unit
 
 infixr:min " <| " => fun f x => f x
 macro_rules | `($f <| $x) => `($f $x)
@@ -123,9 +128,9 @@ macro_rules | `($x |> $f) => `($f $x)
 
 namespace Lean
 
-syntax calcFirstStep := ppIndent(colGe term (" := " term)?)
-syntax calcStep := ppIndent(colGe term " := " term)
-syntax calcSteps := ppLine withPosition(calcFirstStep) withPosition((calcStep ppLine)*)
+syntax calcFirstStep := colGe term (" := " term)?
+syntax calcStep := colGe term " := " term
+syntax calcSteps := withPosition(calcFirstStep) withPosition(calcStep*)
 syntax (name := calc) "calc" calcSteps : term
 syntax (name := calcTactic) "calc" calcSteps : tactic
 
@@ -137,7 +142,7 @@ syntax guardMsgsFilter := atomic(guardMsgsFilterAction)? guardMsgsFilterSeverity
 syntax guardMsgsSpecElt := guardMsgsFilter
 syntax guardMsgsSpec := "(" guardMsgsSpecElt,* ")"
 syntax (name := guardMsgsCmd)
-  (plainDocComment)? "#guard_msgs" (ppSpace guardMsgsSpec)? " in" ppLine command : command
+  (plainDocComment)? "#guard_msgs" (guardMsgsSpec)? " in" command : command
 
 end Lean
 

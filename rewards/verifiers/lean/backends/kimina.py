@@ -105,8 +105,9 @@ class KiminaBackend:
         """Do nothing: each request has a connection of its own."""
 
     def _try_often(self, source: Source, timeout_s: float) -> Compiled:
-        lines = 0 if self._places_in_whole else count_imports(source.text)
-        reuse = "import " in source.header
+        lead = read_lead(source.text)
+        lines = 0 if self._places_in_whole else len(lead)
+        reuse = any(lead)
         for pause_s in (*PAUSES_S, None):
             try:
                 self._breaker.check()
@@ -185,10 +186,10 @@ class KiminaBackend:
         return f"Lean {version} at {self.url}"
 
 
-def count_imports(text: str) -> int:
-    """Return how many lines at the start the server takes for the header."""
+def read_lead(text: str) -> list[str]:
+    """Return the lines that the server takes for the header: imports, and blank ones as ""."""
     lines = (line.strip() for line in text.splitlines())
-    return sum(1 for _ in takewhile(lambda line: not line or line.startswith("import "), lines))
+    return list(takewhile(lambda line: not line or line.startswith("import "), lines))
 
 
 def read_result(result: dict[str, Any], lines_before: int) -> Compiled:

@@ -6,8 +6,10 @@ limit, takes a theorem with `sorry` for proved since Lean 4.28, and looks at nei
 statement.
 
 Tracing clones a repository, builds it and runs its code. So the operator names it, in
-REWARDS_LEAN_DOJO, and traces it, by the command that the error message gives; no spec can. A real
-trace was never read here: the tests have LeanDojo read one that was made by hand.
+REWARDS_LEAN_DOJO, and traces it, by the command that the error message gives; no spec can. LeanDojo
+asks GitHub about repositories there each time, but not about a local one.
+
+A real trace was never read here: the tests have LeanDojo 4.20.0 read one that was made by hand.
 """
 
 from __future__ import annotations

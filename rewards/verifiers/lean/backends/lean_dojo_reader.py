@@ -21,6 +21,8 @@ def main(repository: str, file: str = "") -> None:
     """Do what the command line says; LeanDojo's own output goes to stderr."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    if file:  # or it would download somebody's trace when it looks whether there is one
+        os.environ["DISABLE_REMOTE_CACHE"] = "1"
     from lean_dojo import get_traced_repo_path, is_available_in_cache
 
     repo = open_repository(repository)

@@ -15,11 +15,12 @@ import time
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files as resources
+from pathlib import Path
 
 from rewards.verifiers.lean.assemble import Source
 from rewards.verifiers.lean.backends import Compiled
 from rewards.verifiers.lean.backends.repl_process import OUTPUT_KB, Lost, Repl
-from rewards.verifiers.lean.commands import PROCESSES
+from rewards.verifiers.lean.commands import PROCESSES, RESERVED_MB
 from rewards.verifiers.lean.setup import Toolchain
 from sandbox import Job, Limits, Sandbox, SandboxError
 
@@ -59,7 +60,8 @@ class ReplBackend:
         size: int | None = None,
     ) -> None:
         self.sandbox, self.toolchain = sandbox, toolchain
-        self.repl, self.memory_mb = repl, memory_mb
+        # A link may be in a folder that cannot be seen inside; what it leads to can.
+        self.repl, self.memory_mb = str(Path(repl).resolve()), memory_mb
         self.version = toolchain.version
         self.size = size or max(1, len(os.sched_getaffinity(0)) - 1)
         # One lock, never held while anything else is waited for; who has a place needs no other.
@@ -135,6 +137,7 @@ class ReplBackend:
             memory_mb=self.memory_mb,
             output_kb=OUTPUT_KB,
             processes=PROCESSES,
+            reserved_mb=RESERVED_MB,
         )
         files = {"task.json": json.dumps(task).encode()}
         return Repl(

@@ -89,16 +89,15 @@ class Repl:
     def _warm_up(self, header_lines: int) -> None:
         try:
             answer = self._ask({"cmd": self.header}, HEADER_S)
-            if "env" not in answer:
-                said = Message("error", str(answer.get("message")), line=1)
-                answer, self._messages = {"env": None}, (said,)
-            self._messages += read_answer(answer, 0)
+            self._messages = read_answer(answer, 0)
         except (TimeoutError, EOFError, OverflowError, ValueError) as error:
             ended = self.session.close()
             said_last = ended.stderr.decode(errors="replace").strip()[-300:]
             how = ended.infra_error or (f"limit {ended.limit}" if ended.limit else said_last)
             trouble = f"the REPL fails at the header: {error or type(error).__name__}: {how}"
             raise Lost(Compiled(trouble=trouble), 2) from None
+        if "env" not in answer:  # it has read none of it, and says why
+            self._messages = (Message("error", str(answer.get("message")), line=1),)
         if trouble := find_trouble(self._messages, header_lines):
             raise Lost(Compiled(self._messages, trouble=trouble), 2)
         if any(message.severity == "error" for message in self._messages):
@@ -116,18 +115,24 @@ class Repl:
         """
         self._asking, started = True, time.monotonic()
         self.session.send(json.dumps(command).encode() + b"\n\n")
+        data = self._receive(started + timeout_s)
+        answer = parse(data)
+        self._said += len(data)
+        self._asking = False
+        self._busy_s += time.monotonic() - started
+        return answer
+
+    def _receive(self, deadline: float) -> bytearray:
         data, ended = bytearray(), False
         while not ended:
-            said = self.session.receive(started + timeout_s)
+            said = self.session.receive(deadline)
             data += said
             ended = data.find(b"\n\n", max(0, len(data) - len(said) - 1)) >= 0
             if len(data) > MAX_ANSWER:
                 raise OverflowError("an answer without end")
-        self._said += len(data)
-        answer = parse(data)
-        self._asking = False
-        self._busy_s += time.monotonic() - started
-        return answer
+            if time.monotonic() > deadline:  # there may always be a little more
+                raise TimeoutError("an answer that does not end in time")
+        return data
 
     def _expect_silence(self) -> None:
         """Refuse to ask what has answered already, or is gone: an earlier body has left traces."""
@@ -149,7 +154,7 @@ class Repl:
         if busy:
             return Lost(Compiled(limit="time"), 0)
         trouble = f"no answer in {timeout_s:g} s, most of which it waited; is there a free core?"
-        return Lost(Compiled(trouble=trouble), 2)
+        return Lost(Compiled(trouble=trouble), 1)
 
     def _died(self, outcome: Outcome) -> Lost:
         said = outcome.stderr.decode(errors="replace").strip()[-300:]

@@ -16,6 +16,7 @@ Nothing of the two files is run: their data is read, and only the target's impor
 without their extensions. Hashes and flags cached in names and expressions may lie in a hostile
 file. Equality of names looks at the hashes first, so a lie can only make equal names differ, and
 everywhere below what differs is refused; of expressions this file has its own equality.
+Run it in a sandbox all the same: Lean maps the files into memory and believes their pointers.
 -/
 import Lean
 

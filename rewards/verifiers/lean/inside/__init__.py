@@ -5,7 +5,9 @@
     terms      names, levels, expressions and constants, each term once
     olean      a module: its imports and its constants
     show       terms as text
+    reach      which constants a term leads to
     compare    whether a submission proves the statement of a target
+    job        the comparison as a program
     Compare.lean    the same comparison, as a Lean program
 
 The Python ones are shipped as plain modules to where nothing else of this package exists: they use

@@ -39,10 +39,6 @@ class TargetError(Exception):
     """The target or an import cannot be used: our side's failure, whatever was submitted."""
 
 
-class NoTheorem(TargetError):
-    """The target has no theorem of the name."""
-
-
 class _Rejected(Exception):
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -89,7 +85,7 @@ def compare(
     wanted, theorem = _Trusted(target, terms), parse_name(terms, name)
     known = _load(wanted, imports)
     if theorem not in wanted.words or wanted.kind(theorem) != "theorem":
-        raise NoTheorem(f"the target has no theorem {name}")
+        raise TargetError(f"the target has no theorem {name}")
     facts: dict[str, Any] = {}
     try:
         comparison = _Comparison(wanted, Module(submission, terms), known, theorem)

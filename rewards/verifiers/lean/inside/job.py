@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rewards.verifiers.lean.inside.compare import NoTheorem, TargetError, compare
+from rewards.verifiers.lean.inside.compare import TargetError, compare
 
 TASK = "task.json"
 
@@ -18,7 +18,7 @@ def main() -> None:
     try:
         report = _compare(task)
     except TargetError as error:
-        report = {"target_error": str(error), "no_theorem": isinstance(error, NoTheorem)}
+        report = {"target_error": str(error)}
     data = json.dumps(report).encode()
     while data:
         data = data[os.write(3, data) :]

@@ -19,7 +19,8 @@ _PART = re.compile(r"«([^»]*)»|([^.«»]+)")
 
 LAYOUTS: dict[str, tuple[str | int, ...]] = {
     "const": (0, ".{", 1, "}"),
-    "matched": ("match",),
+    "matched": ("match⟨", 0, "⟩"),
+    "matcher": (1,),
     "levels": (0, " ", 1),
     "nil": (),
     "sort": ("Sort ", 0),
