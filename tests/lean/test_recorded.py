@@ -1,6 +1,7 @@
 """The labelled cases: real Lean with the small `Init` says what is recorded of each.
 
-LEAN_CASES names the file of cases, the records lie beside it. All of them are tried but those that need more than `Init` has, or run programs of theirs: see `NOT_RUN`.
+LEAN_CASES names the file of cases, the records lie beside it. All of them are tried but those that
+need more than `Init` has, or run programs of theirs: see `NOT_RUN`.
 """
 
 from __future__ import annotations

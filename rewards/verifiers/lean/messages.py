@@ -18,7 +18,9 @@ MACHINE = re.compile(
     r"|error while loading shared libraries|Resource temporarily unavailable"
 )
 """What is no fault of a proof, where the proof cannot have said it itself."""
-OVERFLOW = re.compile(r"Stack overflow detected|maximum recursion depth")
+OVERFLOW = re.compile(
+    r"Stack overflow detected|maximum recursion depth|deep recursion was detected"
+)
 
 
 @dataclass(frozen=True)
