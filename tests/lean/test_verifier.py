@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -113,9 +114,20 @@ def test_a_failure_of_the_machine_is_no_zero(told: Told, answer: dict[str, Any])
     assert (score.value, score.verdict, score.evidence["code"]) == (None, "unjudged", "lean_failed")
 
 
-def test_words_of_a_failure_in_a_message_about_the_proof_are_the_proofs(told: Told) -> None:
-    forged = {**ERROR, "data": "Unknown identifier `failed to create thread`"}
+@pytest.mark.parametrize("line", [1, 2, 3], ids=["statement", "by", "proof"])
+def test_words_of_a_failure_in_a_message_about_the_proof_are_the_proofs(
+    told: Told, line: int
+) -> None:
+    place = {"line": line, "column": 0}
+    forged = {**ERROR, "pos": place, "data": "unsolved goals\n«failed to create thread» : 1 = 1"}
     assert told(messages=[forged], status=1).value == 0.0
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\x85"])
+def test_only_a_line_feed_ends_a_message(told: Told, end: str) -> None:
+    forged = json.dumps({**ERROR, "data": f"{end}failed to create thread{end}"}, ensure_ascii=False)
+    score = told(raw=[forged], status=1)
+    assert (score.value, score.evidence["messages"][0]["severity"]) == (0.0, "error")
 
 
 def test_a_missing_import_is_the_machines_lack_and_no_bad_spec(folder: Path) -> None:

@@ -59,7 +59,7 @@ class ProcessBackend:
             return Compiled(messages, limit=LIMITS[limit], elapsed_s=elapsed_s)
         raw = [message.text for message in messages if message.severity == "raw"]
         overflow = next(filter(OVERFLOW.search, raw), "")
-        trouble = find_trouble(messages, source.lines_before) if done.status else ""
+        trouble = find_trouble(messages, source.trusted_lines) if done.status else ""
         died = False
         if done.status is not None and done.status < 0 and not (overflow or trouble):
             trouble, died = f"lean was ended by signal {-done.status}", -done.status not in SENT
