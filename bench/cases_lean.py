@@ -45,7 +45,8 @@ class Case:
 
     def spec(self, **fields: Any) -> dict[str, Any]:
         """Return its spec, with fields of ours."""
-        given = {name: self.row.get(name, "") for name in ("statement", "preamble", "name")}
+        fields_given = ("statement", "preamble", "header", "name")
+        given = {name: self.row.get(name, "") for name in fields_given}
         timeout = {"timeout_s": self.row["timeout"]} if "timeout" in self.row else {}
         partial = {"partial": PARTIAL} if self.row["expect"] == "partial" else {}
         return {"type": "lean", **given, **timeout, **partial, **fields}

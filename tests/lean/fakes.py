@@ -44,7 +44,11 @@ def tell(folder: Path, answers: Sequence[Mapping[str, Any]]) -> None:
 
 
 class RecordedComparer:
-    """Compares what `fake_lean.py` wrote: {"compare": the fields of a `Comparison`}."""
+    """Compares what `fake_lean.py` wrote: {"compare": the fields of a `Comparison`}.
+
+    Where the same submission was made for several statements: {"against": {a target's `text`: the
+    fields}}.
+    """
 
     def compare(
         self, target: bytes, submission: bytes, name: str, allowed_axioms: Sequence[str]
@@ -54,6 +58,8 @@ class RecordedComparer:
         if wanted.get("no_theorem"):
             raise NoTheorem("none of the name")
         fields = got.get("compare", {"code": "ok", "reason": "as asked"})
+        if "against" in got:
+            fields = got["against"][wanted["text"]]
         if "trouble" in fields:
             raise CannotCompare(fields["trouble"])
         return Comparison.from_report(fields)

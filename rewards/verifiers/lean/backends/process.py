@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from rewards.verifiers.lean.assemble import Source
 from rewards.verifiers.lean.backends import Compiled, Limit
 from rewards.verifiers.lean.commands import Finished, run_command
@@ -11,6 +13,8 @@ from sandbox import LimitHit, Sandbox
 
 MODULE = "Task"
 """Of the target and of every submission alike: names of private constants hold the module's."""
+SENT = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals by which others end a process; by all else it ends itself."""
 LIMITS: dict[LimitHit, Limit] = {
     "cpu": "time",
     "wall": "time",
@@ -55,11 +59,12 @@ class ProcessBackend:
             return Compiled(messages, limit=LIMITS[limit], elapsed_s=elapsed_s)
         raw = [message.text for message in messages if message.severity == "raw"]
         overflow = next(filter(OVERFLOW.search, raw), "")
-        trouble = find_trouble(messages, source.lines_before) if done.status else ""
-        if done.status is not None and done.status < 0 and not overflow:
-            trouble = trouble or f"lean was ended by signal {-done.status}"
+        trouble = find_trouble(messages, source.trusted_lines) if done.status else ""
+        died = False
+        if done.status is not None and done.status < 0 and not (overflow or trouble):
+            trouble, died = f"lean was ended by signal {-done.status}", -done.status not in SENT
         if trouble:
-            return Compiled(messages, trouble=trouble, elapsed_s=elapsed_s)
+            return Compiled(messages, trouble=trouble, died=died, elapsed_s=elapsed_s)
         return Compiled(
             messages,
             done.files.get(f"{MODULE}.olean"),
