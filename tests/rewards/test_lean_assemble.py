@@ -172,6 +172,30 @@ def test_what_differs_from_ours_reaches_the_filter(text: str) -> None:
     assert found.code == "import"
 
 
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("open Nat\ndef a := 1\n/-- b -/\ndef b := 2\nx", "open Nat\n\n\n\nx"),
+        ("def a := 1\nx", "\nx"),
+        ("def b :=\n  2\nx", "\n\nx"),
+        ("def a := 1 + 1\ndef b := 3", " + 1\ndef b := 3"),
+        ("def aa := 1", "def aa := 1"),
+        ("open A\nx", "open A\nx"),
+    ],
+)
+def test_declarations_of_the_preamble_are_blanked_wherever_they_stand(text: str, rest: str) -> None:
+    blanked = strip_repeats(text, "", "open A\ndef a := 1\n\ndef b := 2\n")
+    assert [line.split() for line in blanked.split("\n")] == [
+        line.split() for line in rest.split("\n")
+    ]
+    assert len(blanked) == len(text)
+
+
+def test_equations_follow_the_statement_itself() -> None:
+    source = assemble("", "", "theorem a : p := by", "a", "| 0 => x\n| n + 1 => y")
+    assert source.text.split() == "theorem a : p | 0 => x | n + 1 => y".split()
+
+
 def test_what_cannot_be_lexed_reaches_the_filter() -> None:
     assert strip_repeats("import Mathlib\n/-", HEADER, "") == "import Mathlib\n/-"
 

@@ -92,7 +92,9 @@ def assemble(header: str, preamble: str, statement: str, name: str, submission: 
     """
     tokens = lex(submission)
     form = _form(tokens, statement, name)
-    before = _ended(preamble) + (_BARRIER if form == "file" else bare_statement(statement) + " :=")
+    equations = form == "term" and tokens and tokens[0].text == "|"
+    stated = bare_statement(statement) + ("" if equations else " :=")
+    before = _ended(preamble) + (_BARRIER if form == "file" else stated)
     if form == "tactics":
         before += " by"
         submission = textwrap.indent(textwrap.dedent(realign(submission, tokens)), "  ")
@@ -122,25 +124,54 @@ def bare_statement(statement: str) -> str:
 
 
 def strip_repeats(submission: str, header: str, preamble: str) -> str:
-    """Blank what repeats lines of the header, and then the whole preamble, at the beginning.
+    """Blank what repeats lines of the header at the beginning, and the preamble's declarations.
 
-    Only what is equal to ours, token by token, is blanked, so that all else reaches the filter. No
-    line or column changes its number. What cannot be lexed is returned as it is.
+    Only what is equal to ours, token by token, is blanked, with the comments before it, so that all
+    else reaches the filter. No line or column changes its number. What cannot be lexed is returned
+    as it is.
     """
     try:
-        lines = _by_line(lex(submission))
+        tokens = lex(submission)
         ours = [_texts(line) for line in _by_line(lex(header))]
-        definitions = _texts(lex(preamble))
+        definitions = lex(preamble)
     except LexError:
         return submission
-    header_lines = list(takewhile(lambda line: _texts(line) in ours, lines))
-    repeated = [token for line in header_lines for token in line]
-    rest = [token for line in lines[len(header_lines) :] for token in line]
-    if definitions and _texts(rest[: len(definitions)]) == definitions:
-        repeated += rest[: len(definitions)]
-    if repeated:
-        return _blank(submission, repeated[0].offset, repeated[-1].end)
+    header_lines = takewhile(lambda line: _texts(line) in ours, _by_line(tokens))
+    start = sum(len(line) for line in header_lines)
+    repeated = [(0, start)]
+    if _texts(tokens[start : start + len(definitions)]) == _texts(definitions):
+        repeated.append((start, start + len(definitions)))
+    else:
+        repeated += _find_all(tokens, _declarations(definitions))
+    for first, end in repeated:
+        if end > first:
+            after = tokens[first - 1].end if first else 0
+            submission = _blank(submission, after, tokens[end - 1].end)
     return submission
+
+
+def _declarations(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Return the commands that declare something, each as its tokens."""
+    commands: list[list[Token]] = []
+    for token in tokens:
+        begins = token.keyword in COMMAND_KEYWORDS or token.text == "@"
+        if not commands or (begins and token.column == 0):
+            commands.append([])
+        commands[-1].append(token)
+    return [c for c in commands if any(token.keyword in DECLARATION_KEYWORDS for token in c)]
+
+
+def _find_all(tokens: Sequence[Token], parts: Iterable[Sequence[Token]]) -> list[tuple[int, int]]:
+    """Return where each part stands first, as the indices of its first token and of its end."""
+    separator = "\0"  # which no token holds
+    text = separator.join(["", *_texts(tokens), ""])
+    found = []
+    for part in parts:
+        at = text.find(separator.join(["", *_texts(part), ""]))
+        if at >= 0:
+            first = text.count(separator, 0, at)
+            found.append((first, first + len(part)))
+    return found
 
 
 def _form(tokens: Sequence[Token], statement: str, name: str) -> Form:

@@ -32,7 +32,7 @@ TACTICS = word_set(
 
 _EITHER = word_set("have let show calc match if suffices rfl open set_option haveI letI")
 """Words that begin a tactic or a term."""
-_TERM_ONLY = word_set("fun λ ⟨ @ by := (")
+_TERM_ONLY = word_set("fun λ ⟨ @ by := ( |")
 _OPENERS = word_set(
     "by := do with at from using then else in calc all_goals any_goals try repeat repeat' focus "
     ", ( [ { ⟨ · | > first"
