@@ -18,7 +18,7 @@ from rewards.verifiers.lean.comparer import (
     read_report,
     write_request,
 )
-from rewards.verifiers.lean.inside.compare import TargetError, compare
+from rewards.verifiers.lean.inside.compare import Imports, TargetError, compare
 from sandbox import Job, Outcome, open_sandbox
 from tests.rewards.lean_modules import (
     AXIOM,
@@ -36,7 +36,7 @@ Make = Callable[[Writer], None]
 
 
 def check(module: str, name: str) -> dict[str, Any]:
-    return compare(real()["target"], real()[module], {}, name, ALLOWED)
+    return compare(real()["target"], real()[module], Imports({}), name, ALLOWED)
 
 
 def build(make: Make, *, imports: tuple[str, ...] = (), header: bytes = HEADER) -> bytes:
@@ -50,7 +50,7 @@ def check_made(
 ) -> dict[str, Any]:
     given = imports or {}
     files = (build(make, imports=tuple(given)) for make in (target, submission))
-    return compare(*files, given, "t", ALLOWED)
+    return compare(*files, Imports(given), "t", ALLOWED)
 
 
 def asked(writer: Writer) -> None:
@@ -385,7 +385,7 @@ def test_other_imports_are_noticed() -> None:
     target, given = build(by("lemma"), imports=("Lib.Top",)), library()
     for imports in ((), ("Lib.Top", "Lib.Base"), ("Lib.Base",)):
         submission = build(by("lemma"), imports=imports)
-        assert compare(target, submission, given, "t", ALLOWED)["code"] == "imports"
+        assert compare(target, submission, Imports(given), "t", ALLOWED)["code"] == "imports"
 
 
 def test_an_import_that_is_not_there_is_our_side_s_failure() -> None:
@@ -393,7 +393,7 @@ def test_an_import_that_is_not_there_is_our_side_s_failure() -> None:
     del given["Lib.Base"]
     target = build(by("lemma"), imports=("Lib.Top",))
     with pytest.raises(TargetError, match=r"Lib\.Base"):
-        compare(target, target, given, "t", ALLOWED)
+        compare(target, target, Imports(given), "t", ALLOWED)
 
 
 def test_an_allowed_axiom_of_the_header_must_be_what_it_was() -> None:
@@ -413,15 +413,15 @@ def test_an_allowed_axiom_of_the_header_must_be_what_it_was() -> None:
 
 def test_files_of_another_lean_are_odd() -> None:
     other = build(asked, header=HEADER.replace(b"4.35.0", b"4.35.1"))
-    assert compare(build(asked), other, {}, "t", ALLOWED)["code"] == "olean"
+    assert compare(build(asked), other, Imports({}), "t", ALLOWED)["code"] == "olean"
 
 
 def test_a_target_that_cannot_be_used_is_our_side_s_failure() -> None:
     good = build(asked)
     with pytest.raises(TargetError, match="no theorem nope"):
-        compare(good, good, {}, "nope", ALLOWED)
+        compare(good, good, Imports({}), "nope", ALLOWED)
     with pytest.raises(TargetError, match="cannot be read"):
-        compare(good[:-9], good, {}, "t", ALLOWED)
+        compare(good[:-9], good, Imports({}), "t", ALLOWED)
 
 
 def test_no_flipped_byte_makes_another_statement_acceptable() -> None:
@@ -432,7 +432,7 @@ def test_no_flipped_byte_makes_another_statement_acceptable() -> None:
         broken = bytearray(data)
         for at in rng.sample(range(96, len(data)), rng.choice((1, 2, 8))):
             broken[at] = rng.choice((rng.randrange(256), broken[at] ^ 8, (broken[at] + 1) & 255))
-        code = compare(real()["target"], bytes(broken), {}, "number", ALLOWED)["code"]
+        code = compare(real()["target"], bytes(broken), Imports({}), "number", ALLOWED)["code"]
         codes.add(code)
         assert code != "ok" or dump_type(bytes(broken), b"number") == wanted
     assert {"ok", "olean"} <= codes

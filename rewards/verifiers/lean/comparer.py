@@ -8,13 +8,16 @@ it is for small imports: tests, and machines without the `Lean` library. Too slo
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, get_args
 
-from rewards.verifiers.lean.commands import inside_modules, program
+from rewards.verifiers.lean.commands import INSIDE, inside_modules, program
 from rewards.verifiers.lean.inside.heap import OleanError
 from rewards.verifiers.lean.inside.olean import Module
 from rewards.verifiers.lean.inside.show import name_parts, parse_name, show_name
@@ -41,6 +44,13 @@ constant of the statement changed; a proof from unsafe or partial constants, or 
 MODULES = ("heap", "terms", "olean", "reach", "show", "compare", "job")
 """The modules of the job, each after those that it imports."""
 LIMITS = Limits(cpu_s=30, memory_mb=2048, disk_mb=256)
+IMPORTS = """
+import base64, json, zlib
+from {inside}.compare import Imports
+packed = json.loads({packed!r})
+IMPORTS = Imports({{n: zlib.decompress(base64.b64decode(data)) for n, data in packed.items()}})
+del packed
+"""
 MOST_IMPORTED = 64 << 20
 """Bytes of imports that are read; Lean's own library has ten times as many."""
 
@@ -135,19 +145,12 @@ class PythonComparer:
         self, target: bytes, submission: bytes, name: str, allowed_axioms: Sequence[str]
     ) -> Comparison:
         """Compare a submission with a target; see `Comparer`."""
-        imports = _collect(_list_imports(target), self.search_path)
-        names = {module: f"import_{number}.olean" for number, module in enumerate(imports)}
-        task = {
-            "target": "target.olean",
-            "submission": "submission.olean",
-            "imports": names,
-            "name": name,
-            "allowed_axioms": list(allowed_axioms),
-        }
+        imports, source = _write_imports(_list_imports(target), self.search_path)
+        task = {"imports": imports, "name": name, "allowed_axioms": list(allowed_axioms)}
         given = {"task.json": json.dumps(task).encode()}
         given |= {"target.olean": target, "submission.olean": submission}
-        given |= {names[module]: data for module, data in imports.items()}
-        job = Job(program("job"), files=given, modules=inside_modules(*MODULES), limits=LIMITS)
+        modules = {**inside_modules(*MODULES), imports: source}
+        job = Job(program("job"), files=given, modules=modules, limits=LIMITS)
         return _read(self.sandbox.run(job, trusted=True))
 
 
@@ -196,6 +199,17 @@ def _list_imports(target: bytes) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
+def _write_imports(modules: tuple[str, ...], search_path: tuple[Path, ...]) -> tuple[str, str]:
+    """Return the name and the source of a module that holds the imports, read.
+
+    Agents keep it: to read the imports takes ten times what a comparison takes.
+    """
+    found = _collect(modules, search_path)
+    packed = {name: b64encode(zlib.compress(data)).decode() for name, data in found.items()}
+    source = IMPORTS.format(inside=INSIDE, packed=json.dumps(packed))
+    return f"{INSIDE}.imports_{sha256(source.encode()).hexdigest()}", source
+
+
 def _collect(modules: tuple[str, ...], search_path: tuple[Path, ...]) -> dict[str, bytes]:
     """Find the .olean file of each of these modules, and of each that they import."""
     found: dict[str, bytes] = {}

@@ -62,10 +62,38 @@ class _Trusted(Module):
             raise TargetError(f"{shown}, which is no submission's, is odd: {error}") from error
 
 
+class Imports:
+    """The modules that a target imports, read once for all comparisons of a process.
+
+    Args:
+        files: The .olean file of each of them, imported directly or not.
+
+    Raises:
+        TargetError: If one cannot be read.
+    """
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.terms = Terms()
+        self.modules = {name: _Trusted(data, self.terms) for name, data in files.items()}
+
+    def check(self, target: Module) -> None:
+        """Check that they are all that a target needs, and from its Lean.
+
+        Raises:
+            TargetError: If they are not.
+        """
+        for module in (target, *self.modules.values()):
+            names = (show_name(self.terms, name) for name, _ in module.imports)
+            if lost := [name for name in names if name not in self.modules]:
+                raise TargetError(f"the import {lost[0]} is not there")
+            if module.heap.lean != target.heap.lean:
+                raise TargetError("the target and its imports are not from one version of Lean")
+
+
 def compare(
     target: bytes,
     submission: bytes,
-    imports: Mapping[str, bytes],
+    imports: Imports,
     name: str,
     allowed_axioms: Sequence[str],
 ) -> dict[str, Any]:
@@ -74,16 +102,16 @@ def compare(
     Args:
         target: The .olean file of the statement, with `sorry` for a proof.
         submission: The .olean file of the submission, from the same Lean and the same header.
-        imports: The .olean file of each module that the target imports, directly or not.
+        imports: What both import.
         name: The theorem.
         allowed_axioms: The names of the axioms that it may use.
 
     Raises:
         TargetError: If the target or an import cannot be used.
     """
-    terms = Terms()
+    terms, known = imports.terms, list(imports.modules.values())
     wanted, theorem = _Trusted(target, terms), parse_name(terms, name)
-    known = _load(wanted, imports)
+    imports.check(wanted)
     if theorem not in wanted.words or wanted.kind(theorem) != "theorem":
         raise TargetError(f"the target has no theorem {name}")
     facts: dict[str, Any] = {}
@@ -99,16 +127,6 @@ def compare(
     except _Rejected as error:
         return {**facts, "code": error.code, "reason": str(error)}
     return {**facts, "code": "ok", "reason": f"{name} is the theorem asked for"}
-
-
-def _load(target: Module, imports: Mapping[str, bytes]) -> list[Module]:
-    modules: list[Module] = [_Trusted(data, target.terms) for data in imports.values()]
-    for module in (target, *modules):
-        if lost := [n for n, _ in module.imports if show_name(module.terms, n) not in imports]:
-            raise TargetError(f"the import {show_name(module.terms, lost[0])} is not there")
-        if module.heap.lean != target.heap.lean:
-            raise TargetError("the target and its imports are not from one version of Lean")
-    return modules
 
 
 class _Comparison:

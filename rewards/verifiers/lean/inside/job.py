@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
-from typing import Any
 
 from rewards.verifiers.lean.inside.compare import TargetError, compare
 
@@ -13,18 +13,17 @@ TASK = "task.json"
 
 
 def main() -> None:
-    """Compare as task.json says: {"files": {what: file}, "imports": {module: file}, ...}."""
+    """Compare target.olean and submission.olean, as task.json says.
+
+    It names the module that holds the imports, the theorem, and the axioms that are allowed.
+    """
     task = json.loads(Path(TASK).read_text("utf-8"))
+    target, submission = (Path(f"{what}.olean").read_bytes() for what in ("target", "submission"))
+    imports = sys.modules[task["imports"]].IMPORTS
     try:
-        report = _compare(task)
+        report = compare(target, submission, imports, task["name"], task["allowed_axioms"])
     except TargetError as error:
         report = {"target_error": str(error)}
     data = json.dumps(report).encode()
     while data:
         data = data[os.write(3, data) :]
-
-
-def _compare(task: dict[str, Any]) -> dict[str, Any]:
-    imports = {module: Path(file).read_bytes() for module, file in task["imports"].items()}
-    target, submission = (Path(task[what]).read_bytes() for what in ("target", "submission"))
-    return compare(target, submission, imports, task["name"], task["allowed_axioms"])
