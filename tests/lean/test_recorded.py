@@ -6,7 +6,6 @@ need more than `Init` has, or run programs of theirs: see `NOT_RUN`.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bench.cases_lean import read_rows
 from tests.lean.conftest import Message, Run, compile_file
 
 CASES = Path(os.environ.get("LEAN_CASES") or "/nowhere/lean_cases.jsonl")
@@ -41,7 +41,7 @@ RECORDED_CHARACTERS = 110
 def read(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a file, none if there is no such file."""
     if path.is_file():
-        yield from map(json.loads, path.read_text("utf-8").splitlines())
+        yield from read_rows(path)
 
 
 ROWS = {row["id"]: row for row in read(CASES) if row["requires"] not in NOT_RUN}

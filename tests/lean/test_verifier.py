@@ -160,23 +160,25 @@ def test_an_uncaught_exception_about_the_depth_of_a_proof_is_the_proofs_fault(to
 
 
 @pytest.mark.parametrize("how", ["spin_s", "sleep_s"])
-def test_an_elaboration_that_hangs_ends_with_its_children(told: Told, how: str) -> None:
+def test_an_elaboration_that_hangs_ends_with_its_children(
+    folder: Path, told: Told, how: str
+) -> None:
     told(olean={})  # the target, whose time is not meant
     started = time.monotonic()
     score = told(spec={**SPEC, "timeout_s": 1.5}, fork=True, **{how: 60})
     assert (score.value, score.verdict) == (0.0, Verdict.TIMEOUT)
     assert time.monotonic() - started < 3 * 1.5 + 2  # one that waits for a core has more time
-    assert not _leans()
+    assert not _leans(folder)
 
 
-def test_an_elaboration_that_eats_memory_is_ended(told: Told) -> None:
+def test_an_elaboration_that_eats_memory_is_ended(folder: Path, told: Told) -> None:
     lean_machine().workshop().process.memory_mb = 256
     try:
         score = told(eat_mb=2048, fork=True, olean={})
     finally:
         lean_machine().workshop().process.memory_mb = 8192
     assert (score.value, score.verdict, score.evidence["code"]) == (0.0, "limit", "memory")
-    assert not _leans()
+    assert not _leans(folder)
 
 
 def test_a_partial_proof_is_paid_only_if_the_spec_says_so(told: Told) -> None:
@@ -282,10 +284,10 @@ def test_without_lean_what_gives_messages_only_is_refused(monkeypatch: pytest.Mo
         rewards.compile_spec({**SPEC, "backend": backend, "level": "messages"})
 
 
-def _leans() -> list[bytes]:
-    """Return the command lines of all fake Leans that are alive."""
+def _leans(folder: Path) -> list[bytes]:
+    """Return the command lines of the Leans of a toolchain that are alive."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it ended meanwhile
             found.append(folder.joinpath("cmdline").read_bytes())
-    return [line for line in found if b"fake-lean-" in line and b"--json" in line]
+    return [line for line in found if bytes(folder) in line and b"--json" in line]

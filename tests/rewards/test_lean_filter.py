@@ -19,6 +19,13 @@ from rewards.verifiers.lean.filter import find_forbidden
 from rewards.verifiers.lean.lexer import MAX_CHARS
 
 RUNS_CODE = [
+    "theorem t : p := by native_decide",
+    "theorem t : p := by decide +native",
+    "theorem t : p := by decide + native",
+    "theorem t : p := by decide (config := { native := true })",
+    "theorem t : p := by decide (config := { «native» := true })",
+    "theorem t : p := by bv_decide",
+    "theorem t : p := Lean.ofReduceBool _ _ rfl",
     "#eval 1",
     "#eval! 1",
     "#evalx",
@@ -117,13 +124,6 @@ PROVES_NOTHING = [
     "private axiom a : False",
     "opaque x : False",
     "partial def x := 1",
-    "theorem t : p := by native_decide",
-    "theorem t : p := by decide +native",
-    "theorem t : p := by decide + native",
-    "theorem t : p := by decide (config := { native := true })",
-    "theorem t : p := by decide (config := { «native» := true })",
-    "theorem t : p := by bv_decide",
-    "theorem t : p := Lean.ofReduceBool _ _ rfl",
     'local notation (priority := high) "Nat" => Empty',
     'infixl:65 " + " => f',
 ]

@@ -70,7 +70,7 @@ def _all_forbidden(tokens: Sequence[Token], profile: Profile) -> Iterator[Forbid
             if rule := _broken_rule(profile, place, word):
                 yield Forbidden(token.text, token.line, rule.code, f"`{token.text}`: {rule.reason}")
         if profile != "off" and token.kind == "word":
-            yield from _in_context(tokens, index, profile)
+            yield from _in_context(tokens, index)
 
 
 def _readings(
@@ -134,7 +134,7 @@ def _option(name: Token) -> Iterator[Forbidden]:
         yield Forbidden(spelled, name.line, "forbidden_option", reason)
 
 
-def _in_context(tokens: Sequence[Token], index: int, profile: Profile) -> Iterator[Forbidden]:
+def _in_context(tokens: Sequence[Token], index: int) -> Iterator[Forbidden]:
     """Yield what is forbidden only beside certain others."""
     token = tokens[index]
     before = tokens[index - 1].text if index else ""
@@ -146,9 +146,9 @@ def _in_context(tokens: Sequence[Token], index: int, profile: Profile) -> Iterat
         found = "it opens what a library keeps from proofs"
     elif "eval" in _keywords(token) and after[0] == "%":
         found = "it runs code while the file is compiled"
-    elif profile == "strict" and token.parts == ("native",):
+    elif token.parts == ("native",):
         option = before == "+" or (before in ("{", "(", ",") and after[0] == ":=")
-        found = "it trusts compiled code instead of the kernel" if option else ""
+        found = "it runs compiled code and trusts it instead of the kernel" if option else ""
     if found:
         yield Forbidden(token.text, token.line, "forbidden_token", f"`{token.text}`: {found}")
 

@@ -47,14 +47,14 @@ RULES = (
     Rule("keyword", "strict", "nothing checks that it terminates", "partial"),
     Rule(
         "keyword",
-        "strict",
-        "it trusts compiled code instead of the kernel",
+        "strict expr",
+        "it runs compiled code and trusts it instead of the kernel",
         "native_decide bv_decide bv_decide? bv_check",
     ),
     Rule(
         "name",
-        "strict",
-        "it trusts compiled code instead of the kernel",
+        "strict expr",
+        "it runs compiled code and trusts it instead of the kernel",
         "ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler",
     ),
     Rule(
