@@ -29,6 +29,7 @@ GIVEN, GIVEN_RECORDED = os.environ.get("LEAN_CASES"), os.environ.get("LEAN_RECOR
 OWN = read_cases(CASES)
 ALL = OWN + (read_cases(Path(GIVEN)) if GIVEN else [])
 CORE = [case for case in ALL if case.requires == "core"]
+OWN_CORE = [case for case in OWN if case.requires == "core"]
 CHEATS = [case for case in CORE if case.row["expect"] == "rejected"]
 PARTIALS = [case for case in CORE if case.row["expect"] == "partial"]
 ONLY_REPLAY = "kernel_skip"
@@ -54,13 +55,17 @@ def complaints(cases: Sequence[Case], scores: Sequence[Score]) -> list[str]:
 # Around what was recorded.
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read a file of one JSON object a line; U+2028 and the like end no line."""
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
 def read_records() -> dict[str, dict[str, Any]]:
     """Return the records by the case, those that were given put like ours."""
-    records = {row["id"]: row for row in map(json.loads, RECORDED.read_text("utf-8").splitlines())}
+    records = {row["id"]: row for row in read_rows(RECORDED)}
     if GIVEN and GIVEN_RECORDED:
-        lines = Path(GIVEN_RECORDED).read_text("utf-8").splitlines()
-        given = {row["id"]: row for row in map(json.loads, lines)}
-        for case in CORE[len([c for c in OWN if c.requires == "core"]) :]:
+        given = {row["id"]: row for row in read_rows(Path(GIVEN_RECORDED))}
+        for case in CORE[len(OWN_CORE) :]:
             if (asked := ask(case)) is not None:
                 texts = {"target": asked.target.text, "text": asked.submission.text}
                 records[case.id] = texts | translate(given[case.id])
@@ -168,9 +173,10 @@ def real() -> Iterator[None]:
 def test_real_lean_judges_as_labelled(real: None) -> None:
     """Judge strictly; what was not shown to Lean for that, is by the laxer profiles.
 
-    A profile decides what Lean is shown and nothing else, so each case is compiled only once.
+    A profile decides what Lean is shown and nothing else, so each case is compiled only once. Half
+    of the bundled cases are enough here: of all of them it is on record what real Lean says.
     """
-    cases = CORE
+    cases = OWN_CORE[::2] + CORE[len(OWN_CORE) :]
     for profile in ("strict", "expr"):
         scores = judge(cases, level="axioms", profile=profile)
         assert complaints(cases, scores) == []
