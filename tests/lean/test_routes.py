@@ -143,4 +143,6 @@ def _line_of_question() -> int:
     quick = Quick(Compiled())
     score_with(quick, backend="repl", level="messages")
     lines = quick.asked[-1].splitlines()
-    return 1 + next(n for n, line in enumerate(lines) if line.startswith("#print axioms target"))
+    return 1 + next(
+        n for n, line in enumerate(lines) if line.startswith("#print axioms _root_.target")
+    )

@@ -71,6 +71,11 @@ def test_an_error_counts_whatever_the_exit_status(told: Told) -> None:
     assert told(messages=[ERROR], status=0, olean={}).evidence["code"] == "error"
 
 
+def test_a_proof_that_goes_on_with_a_command_is_said_to(told: Told) -> None:
+    score = told("by\n  exact answered\ndef more := 1", messages=[ERROR], status=1)
+    assert score.evidence["escape_line"] == 3
+
+
 def test_an_exit_status_counts_whatever_the_messages(told: Told) -> None:
     assert told(messages=[], status=1, olean={}).evidence["code"] == "error"
 

@@ -119,7 +119,7 @@ class Judgement:
     def _ask_for_axioms(self, source: Source) -> Score:
         """Judge by messages alone: no errors, and the axioms that Lean says the theorem has."""
         name = self.theorem.name
-        question = f"\n\n#print axioms {name}\n"
+        question = f"\n\n#print axioms _root_.{name}\n"
         asked = Source(source.header, source.body.rstrip() + question)
         line = asked.text.count("\n")
         compiled = self.machine.compile(self.route.backend, asked, self.spec.timeout_s)
@@ -208,12 +208,15 @@ def _unjudged(what: str, trouble: str) -> Score:
 
 
 def _show(messages: tuple[Message, ...], source: Source) -> dict[str, Any]:
-    """Return what the evidence keeps of messages, with lines as the submission counts them."""
+    """Return what the evidence keeps of a compilation, with lines as the submission counts them."""
     ranks = {"error": 0, "warning": 1, "raw": 2}
     first = sorted(messages, key=lambda message: ranks.get(message.severity, 3))[:SHOWN]
-    return {
+    shown: dict[str, Any] = {
         "messages": [
             {"severity": m.severity, "line": m.line - source.lines_before, "text": m.text[:1000]}
             for m in first
         ]
     }
+    if source.escape_line is not None:  # a mere proof that goes on with a command of its own
+        shown["escape_line"] = source.escape_line
+    return shown
