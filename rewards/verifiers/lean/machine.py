@@ -21,7 +21,8 @@ from rewards.verifiers.lean.workshop import Workshop
 from sandbox import SandboxError
 
 if TYPE_CHECKING:
-    from rewards.verifiers.lean.spec import LeanSpec, Level
+    from rewards.verifiers.lean.levels import Level
+    from rewards.verifiers.lean.spec import LeanSpec
 
 TARGET_TIMEOUT_S = 600.0
 """Of a target, whose imports nobody has read yet since the machine started."""

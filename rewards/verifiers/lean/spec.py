@@ -9,13 +9,11 @@ from pydantic import Field
 from rewards.errors import SpecError
 from rewards.spec import Spec
 from rewards.verifiers.lean.assemble import target_source
+from rewards.verifiers.lean.levels import STANDARD_AXIOMS, Level
 from rewards.verifiers.lean.names import name_parts, statement_name
+from rewards.verifiers.lean.rules import Profile
 
-Level = Literal["messages", "axioms", "replay", "comparator"]
-Profile = Literal["strict", "expr", "off"]
 BackendName = Literal["auto", "process", "repl", "kimina", "lean-dojo"]
-LEVELS: tuple[Level, ...] = ("messages", "axioms", "replay", "comparator")
-STANDARD_AXIOMS = ("propext", "Quot.sound", "Classical.choice")
 
 
 class LeanSpec(Spec):

@@ -10,9 +10,9 @@ from rewards.verifiers.lean.backends.process import ProcessBackend
 from rewards.verifiers.lean.backends.repl import ReplBackend
 from rewards.verifiers.lean.comparator import Comparator
 from rewards.verifiers.lean.comparing import make_comparer
+from rewards.verifiers.lean.levels import Level
 from rewards.verifiers.lean.replay import Replayer
 from rewards.verifiers.lean.setup import LeanMissing, LeanSetup, find_toolchain
-from rewards.verifiers.lean.spec import Level
 
 
 class Workshop:
