@@ -75,7 +75,7 @@ def test_importing_rewards_does_not_import_the_plugin(python: Python, installed:
 
 def test_without_the_plugin_its_name_is_unknown(python: Python) -> None:
     done = python("-c", "import rewards; rewards.score('x', {'type': 'palindrome'})")
-    assert "no verifier 'palindrome'; installed: code, format, length, math" in done.stderr
+    assert "no verifier 'palindrome'; installed: code, format, lean, length, math" in done.stderr
 
 
 @pytest.mark.slow
