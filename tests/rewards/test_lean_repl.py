@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -23,16 +24,20 @@ from rewards.verifiers.lean.messages import Message
 from rewards.verifiers.lean.setup import Toolchain
 from sandbox import Sandbox
 
-HERE = Path(__file__).parent
-FAKE = str(HERE / "fake_repl.py")
+FOLDER = Path(f"/var/tmp/fake-repl-{os.getpid()}")
+"""Not below /tmp, of which each job has its own, and where this checkout may be."""
+FAKE = str(FOLDER / "fake_repl.py")
 HEADER = "import Mathlib\nopen Nat\n"
 TOOLCHAIN = Toolchain("lean", "Lean 4.35", "/", {"PATH": f"{sys.base_prefix}/bin:/usr/bin:/bin"})
 
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
-    with sandbox.open_sandbox("bubblewrap", slots=1, read_only=[str(HERE)]) as opened:
+    FOLDER.mkdir()
+    shutil.copy(Path(__file__).with_name("fake_repl.py"), FAKE)
+    with sandbox.open_sandbox("bubblewrap", slots=1, read_only=[str(FOLDER)]) as opened:
         yield opened
+    shutil.rmtree(FOLDER)
 
 
 @pytest.fixture
@@ -138,7 +143,7 @@ def test_a_repl_that_fails_at_the_header_is_trouble(pool: ReplBackend, header: s
 
 
 def test_a_repl_that_is_not_there_is_trouble(box: Sandbox) -> None:
-    pool = ReplBackend(box, TOOLCHAIN, str(HERE / "no_repl"), 256)
+    pool = ReplBackend(box, TOOLCHAIN, str(FOLDER / "no_repl"), 256)
     assert "cannot be started" in check(pool, "").trouble
 
 
