@@ -24,7 +24,6 @@ class Quick:
     """A back end for messages that says what it is told to say."""
 
     name = "quick"
-    makes_oleans = False
 
     def __init__(self, says: Compiled, version: str = VERSION) -> None:
         self.says, self.version = says, version
@@ -83,6 +82,12 @@ def test_what_is_not_refuted_is_compiled_here(folder: Path, backend: str) -> Non
 )
 def test_a_quick_back_end_that_fails_decides_nothing(folder: Path, says: Compiled) -> None:
     assert score_with(Quick(says)).value == 1.0
+
+
+def test_what_is_against_the_header_is_not_against_the_proof(folder: Path) -> None:
+    quick = Quick(Compiled((Message("error", "no such namespace", line=1),)))
+    assert score_with(quick, header="open Nat\n").value == 1.0
+    assert len(quick.asked) == 1
 
 
 def test_another_version_of_lean_refutes_nothing(folder: Path) -> None:

@@ -38,8 +38,8 @@ def judge(machine: LeanMachine, spec: LeanSpec, submission: Submission) -> Score
         where = {"token": forbidden.token, "line": forbidden.line, "profile": spec.profile}
         return _reject(forbidden.reason, forbidden.code, **where)
     try:
-        route = machine.route(spec)
         theorem = machine.theorem(spec)
+        route = machine.route(spec, theorem)
         settings = (spec.profile, spec.allowed_axioms, spec.timeout_s, spec.partial)
         key = (route, theorem, settings, text)
         judgement = Judgement(machine, spec, theorem, route, text)
@@ -87,10 +87,12 @@ class Judgement:
             return self._ask_for_axioms(source)
         if route.filter:  # whose errors count; its limits are those of a process with a past
             quick = route.filter.compile(source, timeout_s)
-            refuted = quick.errors and not quick.trouble and not quick.limit
+            # What it has against the header is against our side: the target was compiled here.
+            against = any(error.line > source.header_lines for error in quick.errors)
+            refuted = against and not quick.trouble and not quick.limit
             if refuted and (score := self._read(quick, source)):
                 return score
-        compiled = self.machine.compile_submission(route.backend, source, self.spec)
+        compiled = self.machine.compile_submission(route.backend, source, asked, timeout_s)
         return self._read(compiled, source) or self._compare(
             route.workshop, target.olean, compiled, source
         )

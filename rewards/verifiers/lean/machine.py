@@ -40,6 +40,8 @@ class Theorem:
     preamble: str
     statement: str
     name: str
+    project: str | None = None
+    """The Lake project that it is of, if that is not the setup's."""
 
     @property
     def target(self) -> Source:
@@ -120,23 +122,19 @@ class LeanMachine:
         if spec.file is None:
             return Theorem(spec.header, spec.preamble, spec.statement, spec.theorem)
         found = find_theorem(self.setup, spec.file, spec.theorem)
-        return Theorem(found.header, found.preamble, found.statement, spec.theorem)
+        return Theorem(found.header, found.preamble, found.statement, spec.theorem, found.project)
 
-    def route(self, spec: LeanSpec) -> Route:
+    def route(self, spec: LeanSpec, theorem: Theorem) -> Route:
         """Say who judges.
 
         Raises:
-            RewardsError: If the spec names a theorem of a repository that is not there.
             LeanMissing: If this machine lacks what the spec asks for.
             sandbox.SandboxError: If there is no sandbox.
         """
         quick = self._quick(spec)
         if quick and spec.level == "messages":
             return Route(None, quick, "messages", None)
-        project = None
-        if spec.file is not None:
-            project = find_theorem(self.setup, spec.file, spec.theorem).project
-        local = self.workshop(project)
+        local = self.workshop(theorem.project)
         if quick and not _may_refute(quick, local, spec):
             quick = None
         return Route(quick, local.process, local.choose_level(spec.level), local)
@@ -190,10 +188,11 @@ class LeanMachine:
             RewardsError: If it names a theorem of a repository that is not there.
         """
         try:
-            route = self.route(spec)
+            theorem = self.theorem(spec)
+            route = self.route(spec, theorem)
             if route.workshop is None:
                 return ""
-            return self.target(self.theorem(spec), route.workshop).complaint
+            return self.target(theorem, route.workshop).complaint
         except (LeanMissing, SandboxError):
             return ""
 
@@ -207,14 +206,16 @@ class LeanMachine:
                 break
         return compiled
 
-    def compile_submission(self, backend: Backend, source: Source, spec: LeanSpec) -> Compiled:
+    def compile_submission(
+        self, backend: Backend, source: Source, theorem: Theorem, timeout_s: float
+    ) -> Compiled:
         """Compile a submission; if it crashes Lean each time, and its target does not, it failed.
 
         Else whoever finds a crash could choose which of its answers are judged.
         """
-        compiled = self.compile(backend, source, spec.timeout_s)
+        compiled = self.compile(backend, source, timeout_s)
         if compiled.died:
-            control = backend.compile(self.theorem(spec).target, TARGET_TIMEOUT_S)
+            control = backend.compile(theorem.target, TARGET_TIMEOUT_S)
             if not (control.trouble or control.limit):
                 return replace(compiled, trouble="", crash=compiled.trouble)
         return compiled

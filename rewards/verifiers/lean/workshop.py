@@ -16,7 +16,7 @@ from rewards.verifiers.lean.setup import LeanMissing, LeanSetup, find_toolchain
 
 
 class Workshop:
-    """Raises what finding a toolchain or opening a sandbox raises.
+    """What one Lean is judged with.
 
     Raises:
         LeanMissing: If there is no Lean.

@@ -40,8 +40,6 @@ class Backend(Protocol):
     """Compiles files; thread-safe."""
 
     name: str
-    makes_oleans: bool
-    """Whether it hands over compiled files: what no back end without can do is find a cheat."""
     version: str
     """What it runs; verdicts of other versions are not its own."""
 

@@ -83,7 +83,6 @@ class KiminaBackend:
     """Asks a Kimina server about each file."""
 
     name = "kimina"
-    makes_oleans = False
 
     def __init__(self, url: str, key: str | None = None) -> None:
         self.url = url.rstrip("/")

@@ -28,7 +28,6 @@ class ProcessBackend:
     """Starts `lean --json -o` for each file."""
 
     name = "process"
-    makes_oleans = True
 
     def __init__(self, sandbox: Sandbox, toolchain: Toolchain, memory_mb: int) -> None:
         self.sandbox, self.toolchain, self.memory_mb = sandbox, toolchain, memory_mb

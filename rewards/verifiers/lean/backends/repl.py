@@ -45,7 +45,6 @@ class ReplBackend:
     """Keeps up to `size` REPLs alive: by default one for each usable core but one."""
 
     name = "repl"
-    makes_oleans = False
 
     def __init__(
         self,
