@@ -18,7 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from rewards.errors import ConfigurationError, did_you_mean
 
-LossAggregation = Literal["token", "sequence"]
+Loss = Literal["grpo", "dr_grpo", "dapo", "bnpo", "gspo", "cispo"]
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,34 @@ class Config:
     """Longest completion in tokens; a longer one is cut off and counts as truncated."""
     temperature: float = 1.0
     """Sampling temperature of training; the loss sees the same scaled distribution."""
+    dynamic_sampling: bool = False
+    """Sample more prompts for those whose completions are all equally right (DAPO)."""
+    max_sampling_rounds: int = 4
+    """With dynamic_sampling: rounds of sampling in a step; then what there is must do."""
+    curriculum: bool = False
+    """Remember each prompt's pass rate, and prefer prompts within curriculum_low..high."""
+    curriculum_low: float = 0.2
+    """Prompts that are solved less often come less often."""
+    curriculum_high: float = 0.8
+    """Prompts that are solved more often come less often."""
+
+    rollout: Literal["auto", "hf", "vllm"] = "auto"
+    """What samples: vLLM in this process, or transformers (auto: vLLM on a GPU if installed)."""
     rollout_batch_size: int = 512
     """Sequences decoded at once; changes speed and memory, never the samples (in float32)."""
+    vllm_tensor_parallel: int = 1
+    """GPUs that share one vLLM replica; each group of so many holds the weights once."""
+    vllm_kv_gb: float | None = None
+    """GB of KV cache per GPU; when absent a share of what is free."""
+    vllm_kv_dtype: Literal["auto", "fp8"] = "auto"
+    """fp8 halves the KV cache and biases the log-probabilities; see rollout_correction."""
+    vllm_lora: Literal["merged", "adapter"] = "merged"
+    """How LoRA reaches vLLM; adapter sends less and samples more slowly."""
+    deterministic: bool = False
+    """On a GPU: kernels whose results do not depend on the batch; slower."""
 
+    loss: Loss = "dapo"
+    """How tokens are clipped and averaged: grpo, dr_grpo, dapo, bnpo, gspo, cispo."""
     learning_rate: float = 1e-6
     """Peak learning rate of AdamW."""
     warmup_steps: int = 0
@@ -72,25 +97,87 @@ class Config:
     """Decoupled weight decay of the matrices (not of norms and biases)."""
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this global norm; 0 = no clipping."""
-    clip_eps: float = 0.2
-    """The probability ratio counts within 1 - clip_eps .. 1 + clip_eps."""
+    clip_eps: float | None = None
+    """The probability ratio counts from 1 - clip_eps on; when absent 0.2 (gspo 3e-4)."""
+    clip_eps_high: float | None = None
+    """... up to 1 + clip_eps_high; when absent the loss's own (dapo 0.28, gspo 4e-4, cispo 4)."""
+    dual_clip: float = 0.0
+    """Most that the ratio of a completion below average counts (3 is usual); 0 = off."""
     beta: float = 0.04
     """Weight of the KL divergence to the starting model; 0 = off, and no reference is loaded."""
+    kl_estimator: Literal["k1", "k2", "k3"] = "k3"
+    """Estimator of the divergence from one sample."""
+    kl_in: Literal["loss", "reward"] = "loss"
+    """Where it is subtracted: from each token's loss, or from the completion's reward."""
+    entropy_coef: float = 0.0
+    """Weight of an entropy bonus."""
+    advantage_scale: Literal["auto", "group", "batch", "none"] = "auto"
+    """Advantages are divided by the std of this; auto: none for dr_grpo, group for the others."""
+    leave_one_out: bool = False
+    """Compare with the mean of the other completions of the group (RLOO)."""
+    advantage_clip: float = 0.0
+    """Advantages are clipped to this size; 0 = off."""
     advantage_eps: float = 1e-6
-    """Added to a group's standard deviation; a group whose rewards spread less teaches nothing."""
-    loss_aggregation: LossAggregation = "token"
-    """Mean over all tokens of the step (DAPO), or over completions of their token means (GRPO)."""
+    """Added to a standard deviation; a group whose rewards spread less teaches nothing."""
+    min_group_std: float = 0.0
+    """Groups whose rewards have a smaller standard deviation leave the loss; 0 = off."""
+    filter_by: Literal["outcome", "value"] = "value"
+    """Whose spread makes a group teach: rewards with form and length, or correctness alone."""
+    process_supervision: bool = False
+    """Reward steps where a verifier scores them (DeepSeekMath 4.1.3), not the outcome."""
+    mask_truncated: bool = False
+    """Truncated completions leave the loss; they still count in their group's mean."""
+    length_penalty: Literal["none", "budget", "overlong", "cosine"] = "none"
+    """Length control on top of the reward: a slope, DAPO's soft overlong, or a cosine."""
+    length_budget: int = 8192
+    """Tokens that a completion may have under length_penalty."""
+    length_buffer: int = 1024
+    """Tokens over which the penalty grows to length_weight: after the budget, overlong: before."""
+    length_weight: float = 0.5
+    """The largest length penalty; below 1, so that no wrong answer beats a right one."""
+    rollout_correction: Literal["none", "truncate", "mask"] = "truncate"
+    """Importance weights between rollout and trainer: capped, or 0 outside 1/cap .. cap."""
+    rollout_correction_level: Literal["token", "sequence"] = "token"
+    """A weight for each token, or one for a completion (its geometric mean)."""
+    rollout_correction_cap: float = 2.0
+    """Largest importance weight."""
     epochs_per_rollout: int = 1
-    """Optimiser steps taken on each rollout."""
-    micro_batch_size: int = 32
-    """Sequences in one forward and backward pass; changes memory, never the gradient."""
+    """Passes over each rollout."""
+    minibatches: int = 1
+    """Optimiser steps in a pass; each takes an equal share of the prompts."""
+
+    micro_batch_tokens: int = 8192
+    """Tokens in one forward and backward pass; changes memory, never the gradient."""
+    pack_tokens: int | None = None
+    """Sequences share rows of so many tokens; 0 = a row each (absent: packed where attention is
+    flash_attention_2 or 3, a row each elsewhere, where packing costs memory)."""
+    attention: Literal[
+        "auto", "sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"
+    ] = "auto"
+    """Implementation of attention (auto: flash attention where it is installed, else sdpa)."""
+    gradient_checkpointing: bool = False
+    """Recompute activations in the backward pass: less memory, a third more time."""
+    offload_reference: bool = False
+    """Keep the reference in CPU memory between uses."""
+    offload_optimizer: bool = False
+    """Keep the optimiser's moments in CPU memory between updates."""
+    lora_rank: int = 0
+    """Train LoRA adapters of this rank instead of all weights; 0 = all weights."""
+    lora_alpha: float = 32.0
+    """LoRA's scale is lora_alpha / lora_rank."""
+    lora_targets: str = "all-linear"
+    """Names of the layers that get adapters, comma-separated, or all-linear."""
 
     eval_every: int = 20
     """Steps between evaluations; 0 = only before the first step and after the last."""
     eval_prompts: int = 100
     """Held-out prompts of an evaluation; 0 = no evaluation."""
     eval_samples: int = 4
-    """Completions for each of them, at temperature 1."""
+    """Completions for each of them; pass@k and majority@k are of these."""
+    eval_temperature: float = 1.0
+    """Sampling temperature of evaluations."""
+    eval_top_p: float = 1.0
+    """Evaluations sample from the most likely tokens of this total probability."""
 
     save_every: int = 50
     """Steps between checkpoints; 0 = only at the end."""
@@ -108,6 +195,8 @@ class Config:
 
     seed: int = 0
     """Seed of everything random; equal seeds on equal machines give equal runs."""
+    gpus: int = 1
+    """Ranks to start on this machine, one a GPU; under torchrun its own ranks are used."""
     device: str = "auto"
     """auto, cpu, cuda, cuda:1, ..."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -127,10 +216,12 @@ class Config:
                 raise ConfigurationError(f"{name} must be {rule}, not {value}")
         if self.resume and self.overwrite:
             raise ConfigurationError("resume and overwrite exclude each other; give one of them")
-        if self.loss_aggregation not in get_args(LossAggregation):
+        if self.loss not in get_args(Loss):
             raise ConfigurationError(
-                f"loss_aggregation must be token or sequence, not {self.loss_aggregation!r}"
+                f"loss must be one of {', '.join(get_args(Loss))}, not {self.loss!r}"
             )
+        if self.curriculum_low >= self.curriculum_high:
+            raise ConfigurationError("curriculum_low must be below curriculum_high")
         return self
 
 
@@ -153,15 +244,24 @@ _ABOVE_0: _Rule = (lambda x: x > 0, "above 0")
 _RULES: dict[str, _Rule] = {
     "group_size": (lambda x: x >= 2, "at least 2 (a group of one has nothing to compare)"),
     "clip_eps": (lambda x: 0 < x < 1, "between 0 and 1"),
-    "temperature": _ABOVE_0,
-    "learning_rate": _ABOVE_0,
-    "advantage_eps": _ABOVE_0,
+    "dual_clip": (lambda x: x == 0 or x > 1, "0 or above 1"),
+    "length_weight": (lambda x: 0 < x < 1, "between 0 and 1"),
+    "rollout_correction_cap": (lambda x: x > 1, "above 1"),
+    **dict.fromkeys(
+        ("temperature", "learning_rate", "advantage_eps", "clip_eps_high", "eval_temperature",
+         "lora_alpha", "vllm_kv_gb"), _ABOVE_0),
+    **dict.fromkeys(
+        ("curriculum_low", "curriculum_high"), (lambda x: 0 <= x <= 1, "between 0 and 1")),
+    "eval_top_p": (lambda x: 0 < x <= 1, "above 0 and at most 1"),
     **dict.fromkeys(
         ("warmup_steps", "weight_decay", "max_grad_norm", "beta", "steps", "eval_every",
-         "eval_prompts", "save_every", "seed"), _AT_LEAST_0),
+         "eval_prompts", "save_every", "seed", "entropy_coef", "advantage_clip", "min_group_std",
+         "lora_rank", "pack_tokens"), _AT_LEAST_0),
     **dict.fromkeys(
         ("prompts_per_step", "max_new_tokens", "rollout_batch_size", "epochs_per_rollout",
-         "micro_batch_size", "eval_samples", "keep_checkpoints", "workers"), _AT_LEAST_1),
+         "micro_batch_tokens", "eval_samples", "keep_checkpoints", "workers", "gpus",
+         "minibatches", "max_sampling_rounds", "vllm_tensor_parallel", "length_budget",
+         "length_buffer"), _AT_LEAST_1),
 }  # fmt: skip
 
 

@@ -1,12 +1,13 @@
 """What a rollout is: token ids and their log-probabilities, never re-tokenised text.
 
-`hf.HFEngine` samples with the policy's own transformers model; other engines implement the same
-Protocol.
+`vllm.VLLMEngine` samples with vLLM in the same process, `hf.HFEngine` with transformers; both
+implement the same Protocol, and both report each completion as soon as it is finished, so that it
+can be scored while others are still being sampled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -50,26 +51,70 @@ class Group:
     samples: tuple[Sample, ...]
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """How completions are drawn."""
+
+    num_samples: int
+    """Completions a prompt (G)."""
+    max_new_tokens: int
+    """Length at which a completion is cut off."""
+    stream: str
+    """Name of the random stream, e.g. of seed and step. Sample k of a prompt depends on (stream,
+    prompt id, k) alone, not on what else is sampled along with it."""
+    temperature: float = 1.0
+    """The logits are divided by it, and nothing else happens to them in training."""
+    top_p: float = 1.0
+    """Evaluation only: the log-probabilities are then those of the kept tokens (trl 6789)."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A completion that an engine has finished."""
+
+    prompt: int
+    """Index of its prompt in the call."""
+    k: int
+    """Its index in the group."""
+    sample: Sample
+
+
 class RolloutEngine(Protocol):
-    """Samples completions from the current policy."""
+    """Samples completions from the current policy.
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        num_samples: int,
-        max_new_tokens: int,
-        temperature: float,
-        stream: str,
-    ) -> list[Group]:
-        """Sample `num_samples` completions for each prompt, in order.
+    With several ranks each rank has an engine, and all ranks make the same calls in the same order.
+    """
 
-        Args:
-            prompts: What to complete.
-            num_samples: Completions a prompt (G).
-            max_new_tokens: Length at which a completion is cut off.
-            temperature: The logits are divided by it, and nothing else happens to them.
-            stream: Name of the random stream, e.g. of seed and step. Sample k of a prompt depends
-                on (stream, prompt id, k) alone, not on what else is sampled along with it.
-        """
+    replica: int
+    """Which share of the prompts is sampled here: `prompts[replica::num_replicas]`."""
+    num_replicas: int
+    leads: bool
+    """Whether this rank is the first of its replica. The others of a tensor-parallel group sample
+    the same completions along with it, and report none."""
+
+    def sync(self) -> None:
+        """Take over the policy's current weights, and be ready to sample. Collective."""
         ...
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[Finished]:
+        """Sample completions of each prompt, in the order in which they finish."""
+        ...
+
+    def release(self) -> None:
+        """Give memory back to training; `sync` comes before the next sampling."""
+        ...
+
+    def close(self) -> None:
+        """Shut down; nothing may follow."""
+        ...
+
+
+def collect(prompts: Sequence[Prompt], finished: Iterable[Finished]) -> list[Group]:
+    """Put finished completions back into groups, in the order of their prompts."""
+    samples: list[dict[int, Sample]] = [{} for _ in prompts]
+    for one in finished:
+        samples[one.prompt][one.k] = one.sample
+    return [
+        Group(prompt, tuple(group[k] for k in sorted(group)))
+        for prompt, group in zip(prompts, samples, strict=True)
+    ]
