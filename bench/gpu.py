@@ -1,12 +1,12 @@
 """What a step costs on GPUs: seconds by phase, tokens per second per GPU, peak memory.
 
-    python -m bench.gpu --gpus 8 [--model FOLDER] [--flags ...]
-    python -m bench.gpu --device cpu --model tiny            the same on a CPU, to see that it runs
+    python -m bench.gpu --gpus 8 [--model FOLDER] [flags of grpo-run]
+    python -m bench.gpu --device cpu --model tiny --prompts 4 --max-new-tokens 48    to see it run
 
-Starts `grpo-run` on the bundled math task and reads its metrics. The sizes are those of the public
-gate of NeMo-RL for one node of eight H100 (`grpo-math-qwen2.5-math-1.5b-instruct`: 32 prompts x 16
-completions, 512 tokens, at most 25 s a step). Medians over the steps, the first one aside. Flags
-that this command does not know go to `grpo-run`.
+Starts `grpo-run` on the bundled math task and reads its metrics. The sizes are those that NeMo-RL
+holds to 25 s a step on one node of eight H100, with this model: 32 prompts x 16 completions of at
+most 512 tokens. Medians over the steps, the first one aside. Flags that this command does not know
+go to `grpo-run`.
 """
 
 from __future__ import annotations
