@@ -39,11 +39,11 @@ import torch
 
 from trainer.checkpoint import Checkpointer, discard_after, latest_checkpoint, load_checkpoint
 from trainer.config import Config
+from trainer.compare import compare_groups
 from trainer.curriculum import open_order
 from trainer.curves import write_report
 from trainer.distributed import World, open_world
 from trainer.evaluate import PASS_AT_1, evaluate
-from trainer.groups import compare_groups
 from trainer.interrupt import InterruptGuard
 from trainer.loggers import check_logger, open_logger
 from trainer.metrics import (
