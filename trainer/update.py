@@ -68,7 +68,9 @@ class _Totals:
     diff_max: float = 0.0
 
     def add(self, terms: Mapping[str, Tensor | float]) -> None:
-        values = torch.stack([torch.as_tensor(x, dtype=torch.float64).cpu() for x in terms.values()])
+        values = torch.stack(
+            [torch.as_tensor(x, dtype=torch.float64).cpu() for x in terms.values()]
+        )
         for name, value in zip(terms, values.tolist(), strict=True):
             self.sums[name] += value
 
@@ -170,9 +172,7 @@ class _Update:
         counts = torch.zeros(2, dtype=torch.float64, device=self.policy.device)
         for work in works:
             batch = work.batch
-            counts += denominator_terms(
-                self._weights(work), batch.sequence_N, batch.num_sequences
-            )
+            counts += denominator_terms(self._weights(work), batch.sequence_N, batch.num_sequences)
         tokens, sequences = self.world.sum(counts).tolist()
         return step_denominator(tokens, sequences, self.objective)
 
