@@ -157,7 +157,7 @@ def _first_complaint(box: str) -> str:
 def _print_plan(config: Config, task: Task) -> None:
     """Print what would be run, after every check that needs no weights."""
     _prepare()
-    from trainer.policy import count_parameters, load_model_config
+    from trainer.model import count_parameters, load_model_config
     from trainer.preflight import check_task, describe_plan
 
     check_task(config, task)
