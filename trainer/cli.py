@@ -164,7 +164,7 @@ def _print_plan(config: Config, task: Task) -> None:
     """Print what would be run, after every check that needs no weights."""
     _prepare()
     from trainer.memory import plan_memory
-    from trainer.policy import (
+    from trainer.model import (
         count_parameters,
         load_model_config,
         load_tokenizer,
