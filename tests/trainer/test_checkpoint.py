@@ -39,7 +39,10 @@ from trainer.policy import Policy, load_policy
 STATE = {"order": [3, 1, 2], "pending": {"reward": 0.5}}
 
 
-def make_policy(config: Config, world: World = World()) -> Policy:
+ALONE = World()
+
+
+def make_policy(config: Config, world: World = ALONE) -> Policy:
     return load_policy(config, world)
 
 
@@ -73,7 +76,7 @@ def differing(a: dict[str, Tensor], b: dict[str, Tensor]) -> list[str]:
 
 
 def save(policy: Policy, folder: Path, step: int = 1, keep: int = 1) -> Path:
-    checkpointer = Checkpointer(folder, policy, keep=keep, world=World())
+    checkpointer = Checkpointer(folder, policy, keep=keep, world=ALONE)
     checkpointer.save(step, STATE)
     checkpointer.close()
     return folder / f"step-{step:06d}"
@@ -81,7 +84,7 @@ def save(policy: Policy, folder: Path, step: int = 1, keep: int = 1) -> Path:
 
 @pytest.fixture
 def checkpointer(policy: Policy, tmp_path: Path) -> Iterator[Checkpointer]:
-    made = Checkpointer(tmp_path, policy, keep=1, world=World())
+    made = Checkpointer(tmp_path, policy, keep=1, world=ALONE)
     yield made
     made.close()
 
@@ -132,7 +135,7 @@ def failing_run(world: World, config: Config, folder: Path) -> str:
     (folder / "latest").mkdir(parents=True, exist_ok=True)
     checkpointer = Checkpointer(folder, make_policy(config, world), keep=1, world=world)
     checkpointer.save(1, STATE)
-    with pytest.raises(OSError) as raised:
+    with pytest.raises(OSError, match="cannot write the checkpoint") as raised:
         checkpointer.wait()
     return str(raised.value)
 
@@ -152,7 +155,7 @@ def exchange(base_config: Config, tmp_path_factory: pytest.TempPathFactory) -> E
     folder = tmp_path_factory.mktemp("exchange")
     one, two = folder / "1", folder / "2"
     config = base_config
-    saved_alone = first_run(World(), config, one)
+    saved_alone = first_run(ALONE, config, one)
 
     def on_two_ranks(world: World) -> tuple[Run, Resumed, Resumed, str]:
         return (
@@ -167,10 +170,10 @@ def exchange(base_config: Config, tmp_path_factory: pytest.TempPathFactory) -> E
         folder,
         {1: [saved_alone], 2: list(saved)},
         {
-            (1, 1): [resumed_run(World(), config, one)],
+            (1, 1): [resumed_run(ALONE, config, one)],
             (2, 2): list(same),
             (1, 2): list(spread),
-            (2, 1): [resumed_run(World(), config, two)],
+            (2, 1): [resumed_run(ALONE, config, two)],
         },
         list(failed),
     )
@@ -223,7 +226,6 @@ def test_any_number_of_ranks_leaves_a_model_that_transformers_loads(
 
 def test_an_error_of_the_main_rank_reaches_all_ranks(exchange: Exchange) -> None:
     assert len(exchange.failed) == 2
-    assert all("cannot write the checkpoint" in text for text in exchange.failed)
     assert all("Is a directory" in text for text in exchange.failed)
 
 
@@ -256,7 +258,7 @@ def test_masters_are_float32_whatever_the_passes_are(config: Config, tmp_path: P
     advance(policy)
     before = everything(policy)
     resumed = make_policy(replace(config, dtype="bfloat16"))
-    load_checkpoint(save(policy, tmp_path), resumed, World())
+    load_checkpoint(save(policy, tmp_path), resumed, ALONE)
     assert differing(before, everything(resumed)) == []
 
 
@@ -291,7 +293,7 @@ def test_with_lora_the_adapters_alone_are_kept_for_resuming(
     stored = dcp.FileSystemReader(folder / SHARDS).read_metadata().state_dict_metadata
     assert all("lora_" in key for key in stored)
     resumed = make_policy(lora_config)
-    load_checkpoint(folder, resumed, World())
+    load_checkpoint(folder, resumed, ALONE)
     assert differing(everything(policy), everything(resumed)) == []
 
 
@@ -329,7 +331,7 @@ def test_training_meanwhile_does_not_change_what_is_saved(
         advance(policy)
         state["cursor"].append(2)
     resumed = make_policy(config)
-    _, found = load_checkpoint(tmp_path / "step-000001", resumed, World())
+    _, found = load_checkpoint(tmp_path / "step-000001", resumed, ALONE)
     assert differing(before, everything(resumed)) == []
     assert found == {"cursor": [1]}
     weights = AutoModelForCausalLM.from_pretrained(tmp_path / "step-000001").state_dict()
@@ -356,7 +358,7 @@ NEXT_CALLS: dict[str, Callable[[Checkpointer], None]] = {
 def test_an_error_in_the_background_is_raised_by_the_next_call(
     policy: Policy, tmp_path: Path, call: str
 ) -> None:
-    checkpointer = Checkpointer(tmp_path, policy, keep=1, world=World())
+    checkpointer = Checkpointer(tmp_path, policy, keep=1, world=ALONE)
     (tmp_path / ".tmp-step-000002").touch()  # a file where a folder is needed
     checkpointer.save(2, STATE)
     checkpointer._thread.submit(int).result()  # when this is done, the save is
@@ -376,7 +378,7 @@ def test_a_full_disk_is_an_error_that_leaves_the_old_checkpoint_in_charge(
         save(policy, tmp_path, step=2)
     assert ("afetensor" in repr(raised.value.__cause__)) == (lora_rank > 0)
     assert latest_checkpoint(tmp_path) == first
-    load_checkpoint(first, make_policy(config), World())
+    load_checkpoint(first, make_policy(config), ALONE)
 
 
 @contextmanager
@@ -409,7 +411,7 @@ def killed_at_random(world: World, config: Config, folder: Path, times: int) -> 
 
 def save_for_ever(policy: Policy, folder: Path, step: int) -> None:
     discard_after(folder, step)
-    checkpointer = Checkpointer(folder, policy, keep=1, world=World())
+    checkpointer = Checkpointer(folder, policy, keep=1, world=ALONE)
     while True:
         for parameter in policy.scorer.parameters():
             parameter.data.fill_(step)
@@ -421,7 +423,7 @@ def check_latest(policy: Policy, folder: Path) -> int:
     """Load the checkpoint in charge, check that all of it is of the same step, and return that."""
     latest = latest_checkpoint(folder)
     assert latest is not None
-    step, state = load_checkpoint(latest, policy, World())
+    step, state = load_checkpoint(latest, policy, ALONE)
     assert latest.name == f"step-{step:06d}"
     assert state == {"step": step}
     weights = [*policy.scorer.parameters(), *load_file(latest / "model.safetensors").values()]
@@ -443,7 +445,7 @@ def test_dying_while_a_step_is_saved_once_more_leaves_the_old_one(
     folder = save(policy, tmp_path)
     folder.rename(tmp_path / ".tmp-step-000001-replaced")  # where the new one is renamed next
     assert latest_checkpoint(tmp_path) == folder
-    load_checkpoint(folder, policy, World())
+    load_checkpoint(folder, policy, ALONE)
 
 
 def test_dying_after_a_step_was_saved_once_more_leaves_the_new_one(
@@ -482,7 +484,7 @@ def test_old_checkpoints_go_only_after_the_new_one_is_in_charge(
 
 
 def test_as_many_checkpoints_are_kept_as_asked_for(policy: Policy, tmp_path: Path) -> None:
-    checkpointer = Checkpointer(tmp_path, policy, keep=2, world=World())
+    checkpointer = Checkpointer(tmp_path, policy, keep=2, world=ALONE)
     for step in (1, 2, 3):
         checkpointer.save(step, STATE)
     checkpointer.close()
@@ -541,7 +543,7 @@ def test_a_damaged_checkpoint_is_an_error_that_says_what_to_do(
     if damage != "gone":
         (folder / name).write_bytes(content[:half] + b"?" * half * (damage == "overwritten"))
     with pytest.raises(ConfigurationError, match=r"step-000001 cannot be read .*/latest$"):
-        load_checkpoint(folder, policy, World())
+        load_checkpoint(folder, policy, ALONE)
 
 
 def test_a_checkpoint_of_another_model_is_an_error(
@@ -552,7 +554,7 @@ def test_a_checkpoint_of_another_model_is_an_error(
     other.lm_head = torch.nn.Linear(32, 20, bias=False)
     policy.scorer.model = other
     with pytest.raises(ConfigurationError, match=r"lm_head.weight is \[19, 32\] there and \[20, "):
-        load_checkpoint(folder, policy, World())
+        load_checkpoint(folder, policy, ALONE)
 
 
 @pytest.mark.parametrize("ranks", [(0, 2), (2, 0), (2, 4)], ids="{0[0]}to{0[1]}".format)
@@ -561,7 +563,7 @@ def test_other_lora_settings_are_an_error(
 ) -> None:
     saved, resumed = (make_policy(replace(config, lora_rank=rank)) for rank in ranks)
     with pytest.raises(ConfigurationError, match=r"another model or LoRA setting.*config\.toml"):
-        load_checkpoint(save(saved, tmp_path), resumed, World())
+        load_checkpoint(save(saved, tmp_path), resumed, ALONE)
 
 
 def test_a_checkpoint_of_another_version_is_an_error(policy: Policy, tmp_path: Path) -> None:
@@ -569,7 +571,7 @@ def test_a_checkpoint_of_another_version_is_an_error(policy: Policy, tmp_path: P
     state = torch.load(folder / STATE_FILE)
     torch.save(state | {"version": 2}, folder / STATE_FILE)
     with pytest.raises(ConfigurationError, match=r"state version 2, this program reads 3"):
-        load_checkpoint(folder, policy, World())
+        load_checkpoint(folder, policy, ALONE)
 
 
 # The optimiser.
@@ -579,7 +581,7 @@ def test_before_the_first_update_there_is_no_optimizer_state(
     policy: Policy, config: Config, tmp_path: Path
 ) -> None:
     resumed = make_policy(config)
-    load_checkpoint(save(policy, tmp_path), resumed, World())
+    load_checkpoint(save(policy, tmp_path), resumed, ALONE)
     assert not resumed.optimizer.state
 
 
@@ -588,6 +590,6 @@ def test_a_resumed_run_has_the_learning_rate_and_decay_of_its_own_settings(
 ) -> None:
     advance(policy)
     resumed = make_policy(replace(config, learning_rate=0.25, weight_decay=0.5))
-    load_checkpoint(save(policy, tmp_path), resumed, World())
+    load_checkpoint(save(policy, tmp_path), resumed, ALONE)
     groups = resumed.optimizer.param_groups
     assert [(group["lr"], group["weight_decay"]) for group in groups] == [(0.25, 0.5), (0.25, 0.0)]
