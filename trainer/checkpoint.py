@@ -33,9 +33,11 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.distributed.checkpoint as dcp
 from huggingface_hub import save_torch_state_dict
 from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
 
 from rewards.errors import ConfigurationError
 from trainer.distributed import World
@@ -58,32 +60,33 @@ _UNREADABLE = (
 class Checkpointer:
     """Saves the checkpoints of a run, one at a time."""
 
-    def __init__(self, folder: Path, policy: Policy, *, keep: int, world: World) -> None:
+    def __init__(self, folder: Path, policy: Policy, *, keep: int) -> None:
         """Make ready to save. Collective.
 
         Args:
             folder: The run's checkpoints folder.
             policy: Weights, tokenizer and optimiser.
             keep: Checkpoints to leave, the newest included.
-            world: The ranks.
         """
         self.folder = folder
         self.policy = policy
         self.keep = keep
-        self.world = world
         # Training has the default group; two threads on the same group wait for each other forever.
-        self._group = dist.new_group(backend="gloo") if world.size > 1 else None
-        model = policy.scorer.model
-        config = copy.deepcopy(model.config)
+        self._group = dist.new_group(backend="gloo") if policy.world.size > 1 else None
+        config = copy.deepcopy(policy.model.config)
         config.dtype = policy.compute_dtype
         # A copy, because tokenizers refuse to be read by one thread while another one uses them.
-        self._describing = (config, model.generation_config, copy.deepcopy(policy.tokenizer))
+        tokenizer = copy.deepcopy(policy.tokenizer)
+        self._describing = (config, policy.model.generation_config, tokenizer)
         self._thread = ThreadPoolExecutor(1, "checkpoint")
         self._saving: Future[object] | None = None
         self._target = folder
 
     def save(self, step: int, state: Mapping[str, Any]) -> None:
         """Copy everything, and write the copy while training goes on. Collective.
+
+        Until it is written, each rank keeps the copy of its shards in memory, and rank 0 also that
+        of the whole model in the dtype of the passes.
 
         Args:
             step: Steps taken.
@@ -93,27 +96,28 @@ class Checkpointer:
             OSError: If the save before this one failed.
         """
         self.wait()
+        world = self.policy.world
         self._target = self.folder / f"step-{step:06d}"
         temporary = self.folder / f"{_TEMPORARY}{self._target.name}"
-        if self.world.is_main:
+        if world.is_main:
             shutil.rmtree(temporary, ignore_errors=True)  # left by a save that failed
         everything = {
             "version": STATE_VERSION,
             "step": step,
-            "torch_rng": self.world.gather(torch.get_rng_state()),
+            "torch_rng": world.gather(torch.get_rng_state()),
             "state": copy.deepcopy(dict(state)),
         }
         weights = {}
         for name, tensor in self.policy.full_weights():
-            if self.world.is_main:
+            if world.is_main:
                 weights[name] = _on_cpu(tensor)
         finish = partial(self._finish, temporary, weights, everything)
         self._saving = self._thread.submit(
-            dcp.save,
+            save,
             {name: _on_cpu(tensor) for name, tensor in _trained(self.policy)},
             storage_writer=_Writer(temporary / SHARDS, finish),
             process_group=self._group,
-            no_dist=_alone(self.world),
+            no_dist=_alone(world),
         )
 
     def _finish(
@@ -154,7 +158,7 @@ class Checkpointer:
         self.wait()
 
 
-class _Writer(dcp.FileSystemWriter):
+class _Writer(FileSystemWriter):
     """Writes shards; when those of all ranks are on disk, rank 0 does the rest.
 
     What the rest raises reaches all ranks, as errors in writing a shard do.
@@ -280,10 +284,10 @@ def latest_checkpoint(folder: Path) -> Path | None:
     return target
 
 
-def load_checkpoint(checkpoint: Path, policy: Policy, world: World) -> tuple[int, dict[str, Any]]:
+def load_checkpoint(checkpoint: Path, policy: Policy) -> tuple[int, dict[str, Any]]:
     """Restore weights, optimiser and random state; return the step and the rest. Collective.
 
-    The optimiser keeps its settings: those of the checkpoint are of the run that wrote it.
+    The optimiser's settings are not in it: those of the new run hold.
 
     Raises:
         ConfigurationError: If the checkpoint is damaged, of another version or another model.
@@ -295,7 +299,7 @@ def load_checkpoint(checkpoint: Path, policy: Policy, world: World) -> tuple[int
                 f"{checkpoint} has state version {saved['version']}, this program reads "
                 f"{STATE_VERSION}; start again with --overwrite"
             )
-        _load_shards(checkpoint / SHARDS, policy, world)
+        _load_shards(checkpoint / SHARDS, policy)
     except ConfigurationError:
         raise
     except _UNREADABLE as error:
@@ -304,54 +308,49 @@ def load_checkpoint(checkpoint: Path, policy: Policy, world: World) -> tuple[int
             f"checkpoint into {checkpoint.with_name(LATEST)}"
         ) from error
     # A rank that was not there when it was saved takes over another's.
-    torch.set_rng_state(saved["torch_rng"][world.rank % len(saved["torch_rng"])])
+    states = saved["torch_rng"]
+    torch.set_rng_state(states[policy.world.rank % len(states)])
     return saved["step"], saved["state"]
 
 
-def _load_shards(folder: Path, policy: Policy, world: World) -> None:
-    parameters = {
-        name: p.detach() for name, p in policy.scorer.named_parameters() if p.requires_grad
-    }
-    found = dcp.FileSystemReader(folder).read_metadata().state_dict_metadata
-    _check_same_model(folder, parameters, found)
-    tensors, moments = {}, {name: {} for name in parameters}
-    for key, saved in found.items():
+def _load_shards(folder: Path, policy: Policy) -> None:
+    """Read the weights in place, and the optimiser's state."""
+    parameters = {name: p for name, p in policy.scorer.named_parameters() if p.requires_grad}
+    found = FileSystemReader(folder).read_metadata().state_dict_metadata
+    sizes = {key: saved.size for key, saved in found.items() if hasattr(saved, "size")}
+    _check_same_model(folder.parent, parameters, sizes)
+    policy.optimizer.state.clear()
+    tensors = {}
+    for key, size in sizes.items():
         kind, name = key.split("/", 1)
+        like = parameters[name].detach()
         if kind == _MODEL:
-            tensors[key] = parameters[name]  # is written to in place
+            tensors[key] = like
+            continue
+        if size != like.shape:  # the number of updates, which AdamW has on the CPU
+            tensors[key] = torch.empty(size)
+        elif policy.config.offload_optimizer:
+            tensors[key] = _on_cpu(like)
         else:
-            like = parameters[name]
-            moments[name][kind] = tensors[key] = (
-                torch.empty_like(like) if saved.size == like.shape else torch.empty(saved.size)
-            )
-    dcp.load(tensors, checkpoint_id=folder, no_dist=_alone(world))
-    _restore_optimizer(policy, moments)
+            tensors[key] = torch.empty_like(like)
+        policy.optimizer.state[parameters[name]][kind] = tensors[key]
+    load(tensors, checkpoint_id=folder, no_dist=_alone(policy.world))
 
 
 def _check_same_model(
-    folder: Path, parameters: Mapping[str, torch.Tensor], found: Mapping[str, Any]
+    checkpoint: Path, parameters: Mapping[str, torch.Tensor], sizes: Mapping[str, torch.Size]
 ) -> None:
-    """Raise a ConfigurationError unless a checkpoint holds exactly the parameters of a model."""
-    here = {f"{_MODEL}/{name}": p.shape for name, p in parameters.items()}
-    there = {key: saved.size for key, saved in found.items() if key.startswith(f"{_MODEL}/")}
+    """Raise a ConfigurationError unless a checkpoint holds exactly these parameters."""
+    here = {f"{_MODEL}/{name}": parameter.shape for name, parameter in parameters.items()}
+    there = {key: size for key, size in sizes.items() if key.startswith(f"{_MODEL}/")}
     for key in sorted(here.keys() | there.keys()):
         if here.get(key) != there.get(key):
             raise ConfigurationError(
-                f"{folder.parent} is of another model or LoRA setting ({key} is "
+                f"{checkpoint} is of another model or LoRA setting ({key} is "
                 f"{_shape(there.get(key))} there and {_shape(here.get(key))} here); resume with "
                 "the settings in the config.toml of its run, or start again with --overwrite"
             )
 
 
-def _shape(shape: torch.Size | None) -> str:
-    return "absent" if shape is None else str(list(shape))
-
-
-def _restore_optimizer(policy: Policy, moments: dict[str, dict[str, torch.Tensor]]) -> None:
-    """Give the optimiser its state, under the settings of this run."""
-    names = {parameter: name for name, parameter in policy.scorer.named_parameters()}
-    groups = policy.optimizer.param_groups
-    ordered = [names[parameter] for group in groups for parameter in group["params"]]
-    state = policy.optimizer.state_dict()
-    state["state"] = {i: moments[name] for i, name in enumerate(ordered) if moments[name]}
-    policy.optimizer.load_state_dict(state)
+def _shape(size: torch.Size | None) -> str:
+    return "absent" if size is None else str(list(size))

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 import torch
-import torch.distributed.checkpoint as dcp
 from safetensors.torch import load_file
 from torch import Tensor
+from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.tensor import DTensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -76,7 +76,7 @@ def differing(a: dict[str, Tensor], b: dict[str, Tensor]) -> list[str]:
 
 
 def save(policy: Policy, folder: Path, step: int = 1, keep: int = 1) -> Path:
-    checkpointer = Checkpointer(folder, policy, keep=keep, world=ALONE)
+    checkpointer = Checkpointer(folder, policy, keep=keep)
     checkpointer.save(step, STATE)
     checkpointer.close()
     return folder / f"step-{step:06d}"
@@ -84,7 +84,7 @@ def save(policy: Policy, folder: Path, step: int = 1, keep: int = 1) -> Path:
 
 @pytest.fixture
 def checkpointer(policy: Policy, tmp_path: Path) -> Iterator[Checkpointer]:
-    made = Checkpointer(tmp_path, policy, keep=1, world=ALONE)
+    made = Checkpointer(tmp_path, policy, keep=1)
     yield made
     made.close()
 
@@ -112,7 +112,7 @@ def first_run(world: World, config: Config, folder: Path) -> Run:
     torch.manual_seed(world.rank)
     advance(policy)
     advance(policy)
-    checkpointer = Checkpointer(folder, policy, keep=1, world=world)
+    checkpointer = Checkpointer(folder, policy, keep=1)
     checkpointer.save(2, STATE)
     checkpointer.close()
     at_save = everything(policy)
@@ -124,7 +124,7 @@ def resumed_run(world: World, config: Config, folder: Path) -> Resumed:
     policy = make_policy(config, world)
     found = latest_checkpoint(folder)
     assert found is not None
-    step, state = load_checkpoint(found, policy, world)
+    step, state = load_checkpoint(found, policy)
     at_load = everything(policy)
     advance(policy)
     return Resumed(at_load, everything(policy), torch.rand(4), step, state)
@@ -133,7 +133,7 @@ def resumed_run(world: World, config: Config, folder: Path) -> Resumed:
 def failing_run(world: World, config: Config, folder: Path) -> str:
     """Save where rank 0 cannot put the checkpoint in charge; return what this rank hears."""
     (folder / "latest").mkdir(parents=True, exist_ok=True)
-    checkpointer = Checkpointer(folder, make_policy(config, world), keep=1, world=world)
+    checkpointer = Checkpointer(folder, make_policy(config, world), keep=1)
     checkpointer.save(1, STATE)
     with pytest.raises(OSError, match="cannot write the checkpoint") as raised:
         checkpointer.wait()
@@ -258,7 +258,7 @@ def test_masters_are_float32_whatever_the_passes_are(config: Config, tmp_path: P
     advance(policy)
     before = everything(policy)
     resumed = make_policy(replace(config, dtype="bfloat16"))
-    load_checkpoint(save(policy, tmp_path), resumed, ALONE)
+    load_checkpoint(save(policy, tmp_path), resumed)
     assert differing(before, everything(resumed)) == []
 
 
@@ -290,10 +290,10 @@ def test_with_lora_the_adapters_alone_are_kept_for_resuming(
     policy = make_policy(lora_config)
     advance(policy)
     folder = save(policy, tmp_path)
-    stored = dcp.FileSystemReader(folder / SHARDS).read_metadata().state_dict_metadata
+    stored = FileSystemReader(folder / SHARDS).read_metadata().state_dict_metadata
     assert all("lora_" in key for key in stored)
     resumed = make_policy(lora_config)
-    load_checkpoint(folder, resumed, ALONE)
+    load_checkpoint(folder, resumed)
     assert differing(everything(policy), everything(resumed)) == []
 
 
@@ -331,7 +331,7 @@ def test_training_meanwhile_does_not_change_what_is_saved(
         advance(policy)
         state["cursor"].append(2)
     resumed = make_policy(config)
-    _, found = load_checkpoint(tmp_path / "step-000001", resumed, ALONE)
+    _, found = load_checkpoint(tmp_path / "step-000001", resumed)
     assert differing(before, everything(resumed)) == []
     assert found == {"cursor": [1]}
     weights = AutoModelForCausalLM.from_pretrained(tmp_path / "step-000001").state_dict()
@@ -358,7 +358,7 @@ NEXT_CALLS: dict[str, Callable[[Checkpointer], None]] = {
 def test_an_error_in_the_background_is_raised_by_the_next_call(
     policy: Policy, tmp_path: Path, call: str
 ) -> None:
-    checkpointer = Checkpointer(tmp_path, policy, keep=1, world=ALONE)
+    checkpointer = Checkpointer(tmp_path, policy, keep=1)
     (tmp_path / ".tmp-step-000002").touch()  # a file where a folder is needed
     checkpointer.save(2, STATE)
     checkpointer._thread.submit(int).result()  # when this is done, the save is
@@ -378,7 +378,7 @@ def test_a_full_disk_is_an_error_that_leaves_the_old_checkpoint_in_charge(
         save(policy, tmp_path, step=2)
     assert ("afetensor" in repr(raised.value.__cause__)) == (lora_rank > 0)
     assert latest_checkpoint(tmp_path) == first
-    load_checkpoint(first, make_policy(config), ALONE)
+    load_checkpoint(first, make_policy(config))
 
 
 @contextmanager
@@ -411,11 +411,12 @@ def killed_at_random(world: World, config: Config, folder: Path, times: int) -> 
 
 def save_for_ever(policy: Policy, folder: Path, step: int) -> None:
     discard_after(folder, step)
-    checkpointer = Checkpointer(folder, policy, keep=1, world=ALONE)
+    checkpointer = Checkpointer(folder, policy, keep=1)
     while True:
         for parameter in policy.scorer.parameters():
             parameter.data.fill_(step)
         checkpointer.save(step, {"step": step})
+        checkpointer.save(step, {"step": step})  # again, as after an evaluation
         step += 1
 
 
@@ -423,7 +424,7 @@ def check_latest(policy: Policy, folder: Path) -> int:
     """Load the checkpoint in charge, check that all of it is of the same step, and return that."""
     latest = latest_checkpoint(folder)
     assert latest is not None
-    step, state = load_checkpoint(latest, policy, ALONE)
+    step, state = load_checkpoint(latest, policy)
     assert latest.name == f"step-{step:06d}"
     assert state == {"step": step}
     weights = [*policy.scorer.parameters(), *load_file(latest / "model.safetensors").values()]
@@ -434,8 +435,8 @@ def check_latest(policy: Policy, folder: Path) -> int:
 def test_a_run_killed_at_random_moments_always_leaves_a_whole_checkpoint_in_charge(
     base_config: Config, tmp_path: Path
 ) -> None:
-    [steps] = run_ranks(killed_at_random, base_config, tmp_path, 12, ranks=1)
-    assert len(set(steps)) > 6  # the kills came between saves, not before the first
+    [steps] = run_ranks(killed_at_random, base_config, tmp_path, 8, ranks=1)
+    assert len(set(steps)) > 2  # the kills came between saves, not before the first
     assert steps == sorted(steps)
 
 
@@ -445,7 +446,7 @@ def test_dying_while_a_step_is_saved_once_more_leaves_the_old_one(
     folder = save(policy, tmp_path)
     folder.rename(tmp_path / ".tmp-step-000001-replaced")  # where the new one is renamed next
     assert latest_checkpoint(tmp_path) == folder
-    load_checkpoint(folder, policy, ALONE)
+    load_checkpoint(folder, policy)
 
 
 def test_dying_after_a_step_was_saved_once_more_leaves_the_new_one(
@@ -484,7 +485,7 @@ def test_old_checkpoints_go_only_after_the_new_one_is_in_charge(
 
 
 def test_as_many_checkpoints_are_kept_as_asked_for(policy: Policy, tmp_path: Path) -> None:
-    checkpointer = Checkpointer(tmp_path, policy, keep=2, world=ALONE)
+    checkpointer = Checkpointer(tmp_path, policy, keep=2)
     for step in (1, 2, 3):
         checkpointer.save(step, STATE)
     checkpointer.close()
@@ -543,7 +544,7 @@ def test_a_damaged_checkpoint_is_an_error_that_says_what_to_do(
     if damage != "gone":
         (folder / name).write_bytes(content[:half] + b"?" * half * (damage == "overwritten"))
     with pytest.raises(ConfigurationError, match=r"step-000001 cannot be read .*/latest$"):
-        load_checkpoint(folder, policy, ALONE)
+        load_checkpoint(folder, policy)
 
 
 def test_a_checkpoint_of_another_model_is_an_error(
@@ -554,7 +555,7 @@ def test_a_checkpoint_of_another_model_is_an_error(
     other.lm_head = torch.nn.Linear(32, 20, bias=False)
     policy.scorer.model = other
     with pytest.raises(ConfigurationError, match=r"lm_head.weight is \[19, 32\] there and \[20, "):
-        load_checkpoint(folder, policy, ALONE)
+        load_checkpoint(folder, policy)
 
 
 @pytest.mark.parametrize("ranks", [(0, 2), (2, 0), (2, 4)], ids="{0[0]}to{0[1]}".format)
@@ -563,7 +564,7 @@ def test_other_lora_settings_are_an_error(
 ) -> None:
     saved, resumed = (make_policy(replace(config, lora_rank=rank)) for rank in ranks)
     with pytest.raises(ConfigurationError, match=r"another model or LoRA setting.*config\.toml"):
-        load_checkpoint(save(saved, tmp_path), resumed, ALONE)
+        load_checkpoint(save(saved, tmp_path), resumed)
 
 
 def test_a_checkpoint_of_another_version_is_an_error(policy: Policy, tmp_path: Path) -> None:
@@ -571,7 +572,7 @@ def test_a_checkpoint_of_another_version_is_an_error(policy: Policy, tmp_path: P
     state = torch.load(folder / STATE_FILE)
     torch.save(state | {"version": 2}, folder / STATE_FILE)
     with pytest.raises(ConfigurationError, match=r"state version 2, this program reads 3"):
-        load_checkpoint(folder, policy, ALONE)
+        load_checkpoint(folder, policy)
 
 
 # The optimiser.
@@ -581,7 +582,7 @@ def test_before_the_first_update_there_is_no_optimizer_state(
     policy: Policy, config: Config, tmp_path: Path
 ) -> None:
     resumed = make_policy(config)
-    load_checkpoint(save(policy, tmp_path), resumed, ALONE)
+    load_checkpoint(save(policy, tmp_path), resumed)
     assert not resumed.optimizer.state
 
 
@@ -590,6 +591,6 @@ def test_a_resumed_run_has_the_learning_rate_and_decay_of_its_own_settings(
 ) -> None:
     advance(policy)
     resumed = make_policy(replace(config, learning_rate=0.25, weight_decay=0.5))
-    load_checkpoint(save(policy, tmp_path), resumed, ALONE)
+    load_checkpoint(save(policy, tmp_path), resumed)
     groups = resumed.optimizer.param_groups
     assert [(group["lr"], group["weight_decay"]) for group in groups] == [(0.25, 0.5), (0.25, 0.0)]
