@@ -7,6 +7,8 @@ can be scored while others are still being sampled.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -107,6 +109,13 @@ class RolloutEngine(Protocol):
     def close(self) -> None:
         """Shut down; nothing may follow."""
         ...
+
+
+def stream_seed(stream: str, prompt_id: str, k: int) -> int:
+    """Hash the name of a sample into the seed of its random generator, below 2**63."""
+    name = json.dumps([stream, prompt_id, k])
+    digest = hashlib.blake2b(name.encode(), digest_size=8, key=b"rollout").digest()
+    return int.from_bytes(digest, "big") >> 1
 
 
 def collect(prompts: Sequence[Prompt], finished: Iterable[Finished]) -> list[Group]:
