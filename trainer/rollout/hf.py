@@ -32,7 +32,7 @@ from transformers import Cache, DynamicLayer
 
 from trainer.config import Config
 from trainer.policy import Policy, load_model
-from trainer.rollout import FinishReason, Finished, Prompt, Sample, Sampling, stream_seed
+from trainer.rollout import FinishReason, Finished, Prompt, Sample, Sampling, decode, stream_seed
 
 TIE = 1e-4
 """Relative difference of two times in the race under which rounding may decide between them."""
@@ -238,10 +238,8 @@ class HFEngine:
 
     def _finished(self, row: _Row) -> Finished:
         assert row.finish_reason
-        text = self._policy.tokenizer.decode(
-            row.ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
-        sample = Sample(tuple(row.ids), tuple(row.logprobs), row.finish_reason, str(text))
+        text = decode(self._policy.tokenizer, row.ids)
+        sample = Sample(tuple(row.ids), tuple(row.logprobs), row.finish_reason, text)
         return Finished(row.prompt, row.k, sample)
 
 
