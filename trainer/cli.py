@@ -157,7 +157,7 @@ def _first_complaint(box: str) -> str:
 def _print_plan(config: Config, task: Task) -> None:
     """Print what would be run, after every check that needs no weights."""
     _prepare()
-    from trainer.policy import count_parameters, load_model_config
+    from trainer.model import count_parameters, load_model_config
     from trainer.preflight import check_task, describe_plan
 
     check_task(config, task)
@@ -181,7 +181,7 @@ def _train(config: Config, task: Task) -> int:
     except torch.OutOfMemoryError as error:
         raise StoppedError(
             f"the GPU's memory is full ({str(error).split('. ')[0]}); lower rollout_batch_size if "
-            "it was while sampling, micro_batch_size if it was in the update, or max_new_tokens"
+            "it was while sampling, micro_batch_tokens if it was in the update, or max_new_tokens"
         ) from error
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
