@@ -31,7 +31,8 @@ from torch import Tensor
 from transformers import Cache, DynamicLayer
 
 from trainer.config import Config
-from trainer.policy import Policy, load_model
+from trainer.model import load_model
+from trainer.policy import Policy
 from trainer.rollout import FinishReason, Finished, Prompt, Sample, Sampling, decode, stream_seed
 
 TIE = 1e-4

@@ -213,7 +213,7 @@ def _start(policy: Policy, config: Config, max_length: int) -> LLM:
         generation_config="vllm",  # no defaults from the model's folder
         logprobs_mode="processed_logprobs",
         enable_prefix_caching=True,
-        enable_sleep_mode=True,
+        enable_sleep_mode=policy.device.type == "cuda",
         kv_cache_memory_bytes=_kv_cache_bytes(policy, config),
         kv_cache_dtype=config.vllm_kv_dtype,
         max_num_seqs=config.rollout_batch_size,
