@@ -101,8 +101,8 @@ class Curriculum(PromptOrder):
     - one outside of it rests for a pass;
     - one outside of it that was solved always or never rests for 2 passes, then 4, 8, at most 16.
 
-    Within a pass, rows of the band and rows never seen come before those that are back from a rest,
-    unless these found no room in the pass before.
+    A pass begins with what found no room in the one before; then rows of the band and rows never
+    seen come before those that are back from a rest.
     """
 
     low: float = 0.2
@@ -124,7 +124,7 @@ class Curriculum(PromptOrder):
             order = self._permutation()
             rows = [row for row in order if self.due[row] <= self.epoch and row not in taken]
             if len(rows) >= size:
-                batch = sorted(rows, key=self._can_wait)[:size]  # stable: still shuffled
+                batch = sorted(rows, key=self._rank)[:size]  # stable: still shuffled
                 for row in batch:
                     self.due[row] = self.epoch + 1
                 return batch
@@ -141,8 +141,10 @@ class Curriculum(PromptOrder):
         rest = min(2 ** self.streak[row], LONGEST_REST) if outside else 0
         self.due[row] = self.epoch + 1 + rest
 
-    def _can_wait(self, row: int) -> bool:
-        return self._is_outside(row) and self.due[row] == self.epoch
+    def _rank(self, row: int) -> int:
+        if self.due[row] < self.epoch:
+            return 0
+        return 2 if self._is_outside(row) else 1
 
     def _is_outside(self, row: int) -> bool:
         rate = self.rate[row]
