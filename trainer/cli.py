@@ -181,7 +181,7 @@ def _train(config: Config, task: Task) -> int:
     except torch.OutOfMemoryError as error:
         raise StoppedError(
             f"the GPU's memory is full ({str(error).split('. ')[0]}); lower rollout_batch_size if "
-            "it was while sampling, micro_batch_size if it was in the update, or max_new_tokens"
+            "it was while sampling, micro_batch_tokens if it was in the update, or max_new_tokens"
         ) from error
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
