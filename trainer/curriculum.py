@@ -10,7 +10,7 @@ Both orders are functions of the seed and of what they were told, and their stat
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,26 +43,29 @@ class PromptOrder:
     seed: int
     epoch: int = 0
     position: int = 0
+    dealt: set[int] = field(default_factory=set)
+    """Rows of the current step, which it never gets twice; between steps it means nothing."""
 
-    def next_batch(self, size: int, exclude: Collection[int] = ()) -> list[int]:
-        """Return the next `size` distinct row indices, fewer if `exclude` leaves fewer.
+    def begin_step(self) -> None:
+        """Let rows of the last step be dealt again."""
+        self.dealt.clear()
 
-        Args:
-            size: How many.
-            exclude: Rows that this step has had already, when it samples a second time.
+    def next_batch(self, size: int) -> list[int]:
+        """Return the next `size` distinct row indices; fewer if the step has had the others.
 
         Raises:
             ValueError: If there are fewer rows than that.
         """
         if size > self.num_rows:
             raise ValueError(f"cannot draw {size} distinct rows of {self.num_rows}")
-        taken = set(exclude)
-        return self._deal(min(size, self.num_rows - len(taken)), taken)
+        batch = self._deal(min(size, self.num_rows - len(self.dealt)))
+        self.dealt.update(batch)
+        return batch
 
-    def _deal(self, size: int, taken: set[int]) -> list[int]:
+    def _deal(self, size: int) -> list[int]:
         while True:
             rest = self._permutation()[self.position :]
-            batch = [row for row in rest if row not in taken][:size]
+            batch = [row for row in rest if row not in self.dealt][:size]
             if len(batch) == size:
                 self.position += rest.index(batch[-1]) + 1 if batch else 0
                 return batch
@@ -119,10 +122,10 @@ class Curriculum(PromptOrder):
         self.streak = self.streak or [0] * self.num_rows
         self.due = self.due or [0] * self.num_rows
 
-    def _deal(self, size: int, taken: set[int]) -> list[int]:
+    def _deal(self, size: int) -> list[int]:
         while True:
-            order = self._permutation()
-            rows = [row for row in order if self.due[row] <= self.epoch and row not in taken]
+            due = [row for row in self._permutation() if self.due[row] <= self.epoch]
+            rows = [row for row in due if row not in self.dealt]
             if len(rows) >= size:
                 batch = sorted(rows, key=self._rank)[:size]  # stable: still shuffled
                 for row in batch:

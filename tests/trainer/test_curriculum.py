@@ -12,6 +12,13 @@ from hypothesis import strategies as st
 from trainer.config import Config
 from trainer.curriculum import LONGEST_REST, Curriculum, PromptOrder, open_order
 
+
+def deal(order: PromptOrder, size: int) -> list[int]:
+    """Deal the one batch of a step."""
+    order.begin_step()
+    return order.next_batch(size)
+
+
 ALWAYS, NEVER, SOMETIMES, RARELY = [1.0] * 4, [0.0] * 4, [1.0, 0.0, 1.0, 0.0], [1.0] + [0.0] * 9
 
 
@@ -21,7 +28,7 @@ def passes_dealt(
     """Deal so many passes of single rows, telling the outcomes; return the rows of each pass."""
     dealt: list[set[int]] = [set() for _ in range(passes)]
     while True:
-        (row,) = order.next_batch(1)
+        (row,) = deal(order, 1)
         if order.epoch >= passes:
             return dealt
         dealt[order.epoch].add(row)
@@ -33,24 +40,24 @@ def passes_dealt(
 
 def test_an_epoch_deals_every_row_once() -> None:
     order = PromptOrder(12, seed=0)
-    dealt = [row for _ in range(3) for row in order.next_batch(4)]
+    dealt = [row for _ in range(3) for row in deal(order, 4)]
     assert sorted(dealt) == list(range(12))
 
 
 def test_the_order_is_the_one_that_published_numbers_were_made_with() -> None:
     order = PromptOrder(7, seed=0)
-    assert [order.next_batch(3) for _ in range(3)] == [[0, 6, 1], [4, 5, 3], [2, 0, 1]]
+    assert [deal(order, 3) for _ in range(3)] == [[0, 6, 1], [4, 5, 3], [2, 0, 1]]
 
 
 @pytest.mark.parametrize("kind", [PromptOrder, Curriculum])
 def test_a_batch_never_repeats_a_row(kind: type[PromptOrder]) -> None:
     order = kind(10, seed=0)
-    assert all(len(set(order.next_batch(4))) == 4 for _ in range(50))
+    assert all(len(set(deal(order, 4))) == 4 for _ in range(50))
 
 
 def test_epochs_are_shuffled_differently() -> None:
     order = PromptOrder(20, seed=0)
-    assert order.next_batch(20) != order.next_batch(20)
+    assert deal(order, 20) != deal(order, 20)
 
 
 def test_the_order_is_a_function_of_the_seed() -> None:
@@ -61,9 +68,9 @@ def test_the_order_is_a_function_of_the_seed() -> None:
 def test_a_restored_cursor_goes_on_where_it_was() -> None:
     order, restored = PromptOrder(10, seed=0), PromptOrder(10, seed=0)
     for _ in range(7):
-        order.next_batch(3)
+        deal(order, 3)
     restored.load_state_dict(order.state_dict())
-    assert [restored.next_batch(3) for _ in range(5)] == [order.next_batch(3) for _ in range(5)]
+    assert [deal(restored, 3) for _ in range(5)] == [deal(order, 3) for _ in range(5)]
 
 
 def test_more_rows_than_there_are_cannot_be_dealt() -> None:
@@ -82,9 +89,10 @@ def test_a_step_never_repeats_a_row_and_may_ask_for_more_than_there_are(
 ) -> None:
     order = kind(rows, seed)
     for _ in range(5):
+        order.begin_step()
         taken: list[int] = []
         for size in data.draw(st.lists(st.integers(0, rows), max_size=5)):
-            batch = order.next_batch(size, exclude=taken)
+            batch = order.next_batch(size)
             assert len(batch) == min(size, rows - len(taken))
             assert not set(batch) & set(taken)
             taken += batch
@@ -94,15 +102,15 @@ def test_a_step_never_repeats_a_row_and_may_ask_for_more_than_there_are(
 
 def test_a_second_batch_goes_on_where_the_first_ended() -> None:
     order, whole = PromptOrder(6, seed=0), PromptOrder(6, seed=0)
-    first = order.next_batch(2)
-    assert first + order.next_batch(3, exclude=first) == whole.next_batch(5)
+    first = deal(order, 2)
+    assert first + order.next_batch(3) == whole.next_batch(5)
 
 
 def test_a_second_batch_in_the_next_epoch_passes_over_the_first() -> None:
     order = PromptOrder(6, seed=1)
-    order.next_batch(3)
-    first = order.next_batch(3)
-    second = order.next_batch(3, exclude=first)
+    deal(order, 3)
+    first = deal(order, 3)
+    second = order.next_batch(3)
     assert (set(first) | set(second), order.epoch) == (set(range(6)), 1)
 
 
@@ -168,21 +176,21 @@ def test_the_band_and_the_unseen_come_before_what_is_back_from_a_rest() -> None:
     for row in range(10):
         order.see(row, RARELY)
         order.due[row] = 0  # its rest is over
-    assert set(order.next_batch(10)) == set(range(10, 20))
+    assert set(deal(order, 10)) == set(range(10, 20))
 
 
 def test_if_all_rows_rest_the_first_to_wake_are_dealt() -> None:
     order = Curriculum(4, seed=0)
     for row in range(4):
         order.see(row, ALWAYS if row else RARELY)
-    assert order.next_batch(1) == [0]
-    assert len(order.next_batch(3, exclude=[0])) == 3
+    assert deal(order, 1) == [0]
+    assert len(order.next_batch(3)) == 3
 
 
 def test_a_row_waits_no_longer_than_the_longest_rest_and_a_pass_without_room() -> None:
     order, last = Curriculum(9, seed=0), dict.fromkeys(range(9), 0)
     for _ in range(1000):
-        for row in order.next_batch(4):
+        for row in deal(order, 4):
             assert order.epoch - last[row] <= LONGEST_REST + 2
             last[row] = order.epoch
             order.see(row, SOMETIMES if row < 5 else NEVER)
@@ -193,7 +201,7 @@ def played(order: PromptOrder, steps: int) -> list[list[int]]:
     """Play so many steps with outcomes that depend on the row and the pass."""
     dealt = []
     for _ in range(steps):
-        dealt.append(order.next_batch(3))
+        dealt.append(deal(order, 3))
         for row in dealt[-1]:
             rng = random.Random(f"{row}/{order.epoch}")
             order.see(row, [float(rng.random() < row / 9) for _ in range(4)])
