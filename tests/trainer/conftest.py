@@ -156,7 +156,7 @@ def base_config(model_folder: Path, plugin: str) -> Config:
         group_size=4,
         max_new_tokens=8,
         learning_rate=3e-3,
-        micro_batch_size=5,
+        micro_batch_tokens=60,
         eval_every=3,
         eval_prompts=6,
         eval_samples=2,
