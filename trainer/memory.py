@@ -4,13 +4,14 @@ Phases, of which the largest must fit: `rollout` (vLLM is awake), `backward` (it
 neither weights nor cache) and `step` (the optimiser's). The passes without gradients that come
 before `backward` take less than it does.
 
-What is counted, for P parameters of which T are trained, R ranks, and c bytes of the compute dtype:
+What is counted, for P parameters, T trained ones (P, or LoRA's), R ranks, c bytes of compute dtype:
 
-- weights 4P / R, gradients 4T / R, Adam's moments 8T / R: 16 bytes a trained parameter, in float32,
-  sharded over ranks. The step takes another 4T / R: on a GPU AdamW works on lists of tensors.
+- weights 4T / R, gradients 4T / R, Adam's moments 8T / R: 16 bytes a trained parameter, in float32,
+  sharded over ranks; under LoRA cP / R for what it does not train. The step takes another 4T / R:
+  on a GPU AdamW works on lists of tensors.
 - reference cP / R; none with beta 0, and none with LoRA, whose adapters are switched off.
 - compute weights: under FSDP the root (embedding, norm, head) is gathered for a whole pass, with
-  the layer in use and the next one on its way: c each. Alone in bfloat16, autocast keeps cP.
+  the layer in use and the next one on its way: c each. Alone in bfloat16, autocast keeps cT.
 - unsharded gradients under FSDP: root and one layer in c, and one of the two in float32 to reduce.
 - activations that a layer keeps for the backward pass, a token; d hidden, f intermediate, q and k
   the widths of queries and keys; attention keeps no T x T matrix (flash attention, sdpa):
@@ -22,7 +23,7 @@ What is counted, for P parameters of which T are trained, R ranks, and c bytes o
   Under autocast the stream stays in float32 and each matmul casts it anew: 26 d for (8 + 4c) d.
   With checkpointing a layer keeps its input alone, and one layer at a time is computed again. On
   top come the final norm and, for what is on its way backward, half a layer.
-- logits 4 x 1024 x V x 4: of one chunk of `logprobs.CHUNK` tokens, four float32 copies are alive.
+- logits 5 x 1024 x V x 4: of one chunk of `logprobs.CHUNK` tokens, five float32 copies are alive.
 - rollout weights cP / tensor_parallel, and the KV cache: 2 x layers x kv_heads x head_dim x bytes a
   token. transformers samples from the policy itself on one rank, from a full copy on several.
 
@@ -35,38 +36,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 from math import ceil
 from typing import Any
 
 import torch
 import transformers
-from torch import nn
 
 from trainer.config import Config
 from trainer.logprobs import CHUNK
+from trainer.lora import add_adapters
+from trainer.model import decoder_layers
 
 GB = 1e9
 H100_BYTES = 80e9
 """What is assumed where no GPU is seen."""
 USABLE = 0.9
 """Share of a GPU's memory that may be planned."""
-LOGITS_COPIES = 4
+LOGITS_COPIES = 5
 PHASES = ("rollout", "backward", "step")
 TRAINING = PHASES[1:]
 
 
 @dataclass(frozen=True)
 class ModelShape:
-    """Sizes of a model; what is trained of it differs by adapters."""
+    """Sizes of a model, in parameters."""
 
     text: Any
     """The config of its language model."""
-    parameters: int
-    layer: int
-    """Parameters of the largest decoder layer."""
     trained: int
+    """All of them, or the adapters of LoRA."""
+    frozen: int
+    layer: int
+    """Those of a decoder layer; layers are taken to be alike."""
     trained_layer: int
+
+    @property
+    def parameters(self) -> int:
+        """Those of the model without adapters."""
+        return self.frozen or self.trained
 
     @property
     def head_dim(self) -> int:
@@ -213,22 +220,22 @@ def plan_memory(
     """
     assumed = gpu_bytes is None and not torch.cuda.is_available()
     size = gpu_bytes or (H100_BYTES if assumed else torch.cuda.mem_get_info()[1])
-    shape_of = lru_cache(partial(model_shape, model_config))
+    shapes: dict[int, ModelShape] = {}
 
     def parts_of(settings: Config, *, ppo: bool = False) -> tuple[Part, ...]:
-        shape = shape_of(settings.lora_rank, settings.lora_targets)
-        length = longest_prompt + settings.max_new_tokens
+        rank, length = settings.lora_rank, longest_prompt + settings.max_new_tokens
+        shape = shapes[rank] = shapes.get(rank) or model_shape(model_config, settings)
         training = _training_parts(settings, shape, length, ppo=ppo)
         left = USABLE * size - total_of(training, "rollout")
         return (*training, *_rollout_parts(settings, shape, length, left))
 
     plan = MemoryPlan(parts_of(config), size)
-    published = published_accounting(shape_of(config.lora_rank, config.lora_targets).parameters)
+    published = published_accounting(shapes[config.lora_rank].parameters)
     return replace(
         plan,
         changes=() if plan.fits else _changes(config, longest_prompt, USABLE * size, parts_of),
         notes=(
-            f"a GPU has {_gb(size)} GB{' (assumed: none is here)' if assumed else ''}",
+            f"a GPU has {_gb(size)} GB{' (an H100: none is here to ask)' if assumed else ''}",
             f"as PPO, with critic and reward model: {_gb(peak_of(parts_of(config, ppo=True)))} GB",
             "published accounting (bf16, AdamW, all GPUs): a trained copy "
             f"{_gb(published.trained_copy)} GB, GRPO {_gb(published.grpo)} GB, "
@@ -251,45 +258,36 @@ def _gb(size: float) -> str:
     return f"{size / GB:,.2f}"
 
 
-def model_shape(
-    model_config: transformers.PretrainedConfig,
-    lora_rank: int = 0,
-    lora_targets: str = "all-linear",
-) -> ModelShape:
-    """Measure a model on the meta device, with adapters if it is trained by LoRA."""
-    text: Any = model_config.get_text_config()
+def model_shape(model_config: transformers.PretrainedConfig, config: Config) -> ModelShape:
+    """Measure a model on the meta device, with its adapters if it is trained by LoRA."""
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(model_config)  # type: ignore[no-untyped-call]
-        stacks = (m for m in model.modules() if isinstance(m, nn.ModuleList))
-        layers = next(m for m in stacks if len(m) == text.num_hidden_layers)
-        parameters, layer = _count(model), max(map(_count, layers))
-        if lora_rank:
-            import peft
-
-            names = [name.strip() for name in lora_targets.split(",")]
-            targets = "all-linear" if names == ["all-linear"] else names
-            peft.inject_adapter_in_model(
-                peft.LoraConfig(r=lora_rank, target_modules=targets), model
-            )
-    return ModelShape(text, parameters, layer, _count(model, True), _count(layers[0], True))
-
-
-def _count(module: nn.Module, trained: bool = False) -> int:
-    return sum(p.numel() for p in module.parameters() if p.requires_grad or not trained)
+        if config.lora_rank:
+            add_adapters(model, config)
+    layer = decoder_layers(model)[0]
+    return ModelShape(
+        text=model_config.get_text_config(),
+        trained=sum(p.numel() for p in model.parameters() if p.requires_grad),
+        frozen=sum(p.numel() for p in model.parameters() if not p.requires_grad),
+        layer=sum(p.numel() for p in layer.parameters()),
+        trained_layer=sum(p.numel() for p in layer.parameters() if p.requires_grad),
+    )
 
 
 def _training_parts(
     config: Config, shape: ModelShape, length: int, *, ppo: bool
 ) -> tuple[Part, ...]:
     """List what the trainer keeps, for sequences of up to `length` tokens; see the file's top."""
-    c, autocast, layers = _element(config), _autocast(config), shape.text.num_hidden_layers
-    weights, trained = shape.parameters / config.gpus, shape.trained / config.gpus
+    c, ranks, layers = _element(config), config.gpus, shape.text.num_hidden_layers
+    autocast = _autocast(config)
+    weights = (4 * shape.trained + c * shape.frozen) / ranks
+    trained, whole = shape.trained / ranks, shape.parameters / ranks
     moments = ("step",) if config.offload_optimizer else PHASES
-    reference = config.beta and not config.lora_rank and not config.offload_reference
-    gathered = unsharded = 0
-    if config.gpus > 1:
+    has_reference = config.beta and not config.lora_rank and not config.offload_reference
+    compute, unsharded = c * shape.trained * autocast, 0
+    if ranks > 1:
+        compute = c * (shape.parameters - (layers - 2) * shape.layer)
         root = shape.trained - layers * shape.trained_layer
-        gathered = shape.parameters - (layers - 2) * shape.layer
         unsharded = c * (root + shape.trained_layer) + 4 * max(root, shape.trained_layer)
     # A row that is longer than the budget is a micro-batch of its own.
     tokens = max(config.micro_batch_tokens, config.pack_tokens or 0, length)
@@ -300,21 +298,21 @@ def _training_parts(
     final_norm = tokens * shape.text.hidden_size * (4 + 2 * c)
     logits = LOGITS_COPIES * min(CHUNK, tokens) * shape.text.vocab_size * 4
     parts = [
-        Part("weights", 4 * weights),
+        Part("weights", weights),
         Part("optimiser", 8 * trained, moments),
-        Part("reference", c * weights if reference else 0),
+        Part("reference", c * whole if has_reference else 0),
         Part("gradients", 4 * trained, TRAINING),
         Part("optimiser's work", 4 * trained, ("step",)),
-        Part("compute weights", c * (shape.parameters if autocast else gathered), ("backward",)),
+        Part("compute weights", compute, ("backward",)),
         Part("unsharded gradients", unsharded, ("backward",)),
         Part("activations", kept + layer / 2 + final_norm, ("backward",)),
         Part("logits", logits, ("backward",)),
     ]
     if ppo:  # the critic is as large as the actor, and its gradients come when the actor's are gone
         parts += [
-            Part("critic", 4 * weights),
+            Part("critic", weights),
             Part("critic's optimiser", 8 * trained, moments),
-            Part("reward model", c * weights),
+            Part("reward model", c * whole),
         ]
     return tuple(part for part in parts if part.bytes)
 
