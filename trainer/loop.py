@@ -171,6 +171,7 @@ class _Run:
                 self._finish_step(self.pending, interrupt)
             while self.step < self.config.steps and not self._stopped(interrupt):
                 self._take_step(self.step + 1, interrupt)
+                self.checkpointer.poll()
         except (UnjudgedError, DisagreementError):
             self._save(wait=True)  # the weights are still those of the last whole step
             raise

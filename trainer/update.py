@@ -67,11 +67,9 @@ class _Totals:
     sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     diff_max: float = 0.0
 
-    def add(self, terms: Mapping[str, Tensor | float]) -> None:
-        values = torch.stack(
-            [torch.as_tensor(x, dtype=torch.float64).cpu() for x in terms.values()]
-        )
-        for name, value in zip(terms, values.tolist(), strict=True):
+    def add(self, terms: Mapping[str, Tensor]) -> None:
+        """Add scalars on the device, and wait for it once."""
+        for name, value in zip(terms, torch.stack(list(terms.values())).tolist(), strict=True):
             self.sums[name] += value
 
 
@@ -218,7 +216,7 @@ class _Update:
         # FSDP takes the mean of the ranks' gradients, and theirs is a sum.
         (terms.loss * self.world.size).backward()  # type: ignore[no-untyped-call]
         if not work.is_dummy:
-            self.totals.add({"loss": terms.loss.detach(), **terms.sums})
+            self.totals.add({"loss": terms.loss.detach().double(), **terms.sums})
 
     def _anchor(self, work: _Work, old_N: Tensor) -> None:
         """Keep the log-probabilities of before the update, and compare the rollout with them."""
@@ -226,19 +224,19 @@ class _Update:
         if work.is_dummy:
             return
         diff_N = old_N.double() - work.batch.rollout_logprobs_N
-        diff_N = diff_N[diff_N.isfinite()]
+        known_N = diff_N.isfinite()
+        diff_N = torch.where(known_N, diff_N, 0)
         self.agreement.add(
             {
-                "tokens": len(diff_N),
-                "missing": len(old_N) - len(diff_N),
+                "tokens": known_N.sum().double(),
+                "missing": (~known_N).sum().double(),
                 "abs": diff_N.abs().sum(),
                 # As NeMo-RL names and bounds them: k3 of KL(rollout || trainer), mean exp|diff|.
                 "gen_kl": (diff_N.expm1() - diff_N).sum(),
-                "mult": diff_N.abs().exp().sum(),
+                "mult": torch.where(known_N, diff_N.abs().exp(), 0).sum(),
             }
         )
-        if len(diff_N):
-            self.agreement.diff_max = max(self.agreement.diff_max, float(diff_N.abs().max()))
+        self.agreement.diff_max = max(self.agreement.diff_max, float(diff_N.abs().max()))
 
     def _check_agreement(self) -> None:
         """Refuse to learn from a rollout of other weights. Collective, once an update."""
@@ -258,7 +256,8 @@ class _Update:
         everything: list[_Totals] = self.world.gather(totals)
         whole = _Totals(diff_max=max(one.diff_max for one in everything))
         for one in everything:
-            whole.add(one.sums)
+            for name, value in one.sums.items():
+                whole.sums[name] += value
         return whole
 
     def _metrics(self, norms: Sequence[float]) -> dict[str, float]:

@@ -41,7 +41,7 @@ def examples(base_config: Config, prompts: list[Prompt]) -> list[Example]:
     return made
 
 
-def away(policy: Policy, dtype: torch.dtype, by: float = 0.02) -> Policy:
+def away(policy: Policy, dtype: torch.dtype, by: float = 0.002) -> Policy:
     """Move a policy away from its reference, so that the KL has a gradient."""
     for scorer in (policy.scorer, policy.frozen):
         if scorer is not None:
@@ -123,15 +123,12 @@ def test_trl_6369_masked_tokens_leave_the_denominator(
 ) -> None:
     # A completion whose every token is masked leaves the step as if it had never been there.
     config = replace(base_config, rollout_correction="mask", beta=0.0)
-    odd = replace(
-        examples[0],
-        sample=replace(examples[0].sample, logprobs=tuple(
-            x - 1.0 for x in examples[0].sample.logprobs
-        )),
-    )  # fmt: skip
-    # The policy has moved a little from what sampled, and the odd one is far off.
-    with_odd, _ = gradient(World(), config, [odd, *examples[1:]], torch.float64)
-    without, _ = gradient(World(), config, examples[1:], torch.float64)
+    shortest = min(examples, key=lambda e: e.length)
+    others = [e for e in examples if e is not shortest]
+    lower = tuple(x - 1.0 for x in shortest.sample.logprobs)
+    odd = replace(shortest, sample=replace(shortest.sample, logprobs=lower))
+    with_odd, _ = gradient(World(), config, [odd, *others], torch.float64)
+    without, _ = gradient(World(), config, others, torch.float64)
     assert (with_odd - without).norm() < 1e-9 * without.norm()
 
 
