@@ -192,7 +192,7 @@ body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 740p
   margin: 2rem auto; padding: 0 1rem; }}
 h1 {{ font-size: 1.2rem; margin-bottom: 0; }}
 .lead {{ font-size: 1.1rem; margin: .2rem 0 1rem; }}
-.legend span {{ margin-right: 1rem; }}
+.legend span {{ margin-right: 1rem; }} figure span {{ margin-right: .5rem; font-size: .8rem; }}
 svg {{ width: 100%; height: auto; }}
 svg text {{ font: 11px system-ui, sans-serif; fill: var(--soft); }}
 .grid {{ stroke: var(--line); fill: none; }}
