@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor
 
 from rewards.errors import ConfigurationError
+
+T = TypeVar("T")
 
 TIMEOUT = timedelta(hours=2)
 """How long a rank waits for the others. Each judgement has a wall-clock bound of minutes, but a
@@ -26,7 +33,7 @@ class World:
     size: int = 1
     local_rank: int = 0
     """This rank's number on its machine."""
-    device: torch.device = torch.device("cpu")
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     """Where this rank computes."""
 
     @property
@@ -46,7 +53,7 @@ class World:
         """Return whether any rank says yes. Collective."""
         return any(self.gather(yes))
 
-    def sum(self, values: torch.Tensor) -> torch.Tensor:
+    def sum(self, values: Tensor) -> Tensor:
         """Return the sum over all ranks, which replaces `values`. Collective."""
         if self.size > 1:
             dist.all_reduce(values)
@@ -55,6 +62,15 @@ class World:
     def barrier(self) -> None:
         """Wait for all ranks. Collective."""
         self.gather(None)
+
+    def in_turns(self, make: Callable[[], T]) -> T:
+        """Return what `make` makes; the ranks of a machine make one after the other. Collective."""
+        made = []
+        for turn in range(self.size):
+            if turn == self.local_rank:
+                made.append(make())
+            self.barrier()
+        return made[0]
 
     def close(self) -> None:
         """Leave the process group; vLLM's engine, which shuts down first, may have ended it."""
@@ -108,3 +124,26 @@ def choose_device(name: str, local_rank: int = 0) -> torch.device:
             f"device {name!r} cannot be used ({first_line}); try auto or cpu"
         ) from error
     return device
+
+
+def shard(
+    root: nn.Module, layers: Iterable[nn.Module], world: World, compute_dtype: torch.dtype
+) -> None:
+    """Spread the parameters of `root` over all ranks, in place (FSDP2, `fully_shard`).
+
+    A layer is gathered while it runs. The rest, which is embedding, last norm and head, belongs to
+    the root and is gathered during its forward pass and again during the backward pass: left
+    gathered, as is torch's default, it would be stale after an update that followed a pass without
+    gradients.
+    """
+    mesh = init_device_mesh(world.device.type, (world.size,))
+    precision = MixedPrecisionPolicy()
+    if compute_dtype != torch.float32:
+        precision = MixedPrecisionPolicy(param_dtype=compute_dtype, reduce_dtype=torch.float32)
+    for module in (*layers, root):
+        fully_shard(module, mesh=mesh, mp_policy=precision, reshard_after_forward=True)
+
+
+def full_tensor(tensor: Tensor) -> Tensor:
+    """Return the whole of a tensor of which this rank may hold a shard. Collective if so."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from trainer.config import Config
+from trainer.distributed import World
 from trainer.policy import Policy, load_policy
 from trainer.rollout import Prompt
 from trainer.tasks import Row, Task
@@ -75,16 +76,9 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def policy(model_folder: Path) -> Policy:
+def policy(base_config: Config) -> Policy:
     """A fresh policy with a reference."""
-    return load_policy(
-        str(model_folder),
-        device=torch.device("cpu"),
-        compute_dtype=torch.float32,
-        with_reference=True,
-        learning_rate=1e-3,
-        weight_decay=0.0,
-    )
+    return load_policy(replace(base_config, learning_rate=1e-3), World())
 
 
 @pytest.fixture(scope="session")
