@@ -19,7 +19,7 @@ A step must not pay for itself. So these are none:
 - what comes after `max_steps` of them.
 
 Where it is not certain that a formula begins and ends where its numbers do (there is a variable, a
-unit of one letter, a word such as "half"), it is none: to miss a step costs less than to misread it.
+unit of one letter, a word such as "half"), it is none: to miss one costs less than to misread it.
 """
 
 from __future__ import annotations
