@@ -40,7 +40,7 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 
 from rewards.errors import ConfigurationError
-from trainer.distributed import World
+from trainer.distributed import TIMEOUT, World
 from trainer.policy import Policy
 
 STATE_FILE = "trainer_state.pt"
@@ -72,7 +72,9 @@ class Checkpointer:
         self.policy = policy
         self.keep = keep
         # Training has the default group; two threads on the same group wait for each other forever.
-        self._group = dist.new_group(backend="gloo") if policy.world.size > 1 else None
+        self._group = (
+            dist.new_group(backend="gloo", timeout=TIMEOUT) if policy.world.size > 1 else None
+        )
         config = copy.deepcopy(policy.model.config)
         config.dtype = policy.compute_dtype
         # A copy, because tokenizers refuse to be read by one thread while another one uses them.
@@ -131,12 +133,15 @@ class Checkpointer:
         _publish(temporary, self._target, self.keep)
 
     def poll(self) -> None:
-        """Report whether a save has failed meanwhile, without waiting for it.
+        """Report on all ranks alike if a save has failed meanwhile, without waiting. Collective.
 
         Raises:
             OSError: If it has.
         """
-        if self._saving is not None and self._saving.done():
+        saving = self._saving
+        if self.policy.world.agree(
+            saving is not None and saving.done() and saving.exception() is not None
+        ):
             self.wait()
 
     def wait(self) -> None:
@@ -341,16 +346,12 @@ def _check_same_model(
     checkpoint: Path, parameters: Mapping[str, torch.Tensor], sizes: Mapping[str, torch.Size]
 ) -> None:
     """Raise a ConfigurationError unless a checkpoint holds exactly these parameters."""
-    here = {f"{_MODEL}/{name}": parameter.shape for name, parameter in parameters.items()}
-    there = {key: size for key, size in sizes.items() if key.startswith(f"{_MODEL}/")}
+    here = {f"{_MODEL}/{name}": list(parameter.shape) for name, parameter in parameters.items()}
+    there = {key: list(size) for key, size in sizes.items() if key.startswith(f"{_MODEL}/")}
     for key in sorted(here.keys() | there.keys()):
         if here.get(key) != there.get(key):
             raise ConfigurationError(
                 f"{checkpoint} is of another model or LoRA setting ({key} is "
-                f"{_shape(there.get(key))} there and {_shape(here.get(key))} here); resume with "
-                "the settings in the config.toml of its run, or start again with --overwrite"
+                f"{there.get(key, 'absent')} there and {here.get(key, 'absent')} here); resume "
+                "with the settings in the config.toml of its run, or start again with --overwrite"
             )
-
-
-def _shape(size: torch.Size | None) -> str:
-    return "absent" if size is None else str(list(size))
