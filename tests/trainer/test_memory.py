@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config
 
-from trainer.config import Config
+from trainer.config import SETTINGS, Config, apply_settings
 from trainer.logprobs import TokenLogprobs
 from trainer.memory import (
     LOGITS_COPIES,
@@ -46,6 +49,7 @@ QWEN_7B = Qwen2Config(
 RUN = Config(gpus=8, max_new_tokens=4096, micro_batch_tokens=16384, gradient_checkpointing=True)
 TOO_BIG = replace(RUN, gradient_checkpointing=False)
 H100 = 80e9
+PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text("utf-8")
 
 
 def llama(layers: int = 2, vocabulary: int = 64) -> LlamaConfig:
@@ -338,3 +342,24 @@ def test_the_peak_is_that_of_the_largest_phase() -> None:
         for phase in ("rollout", "backward", "step")
     ]
     assert planned.peak == peak_of(planned.parts) == max(by_phase)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "model", "longest_prompt"), [(0, QWEN_1B, 512), (1, QWEN_7B, 1024)]
+)
+def test_the_recipes_in_the_docs_have_the_plans_that_stand_there(
+    recipe: int, model: Any, longest_prompt: int
+) -> None:
+    config = apply_settings(Config(), tomllib.loads(blocks("toml")[recipe]), "docs").validate()
+    planned = plan_memory(config, model, longest_prompt=longest_prompt, gpu_bytes=H100)
+    assert planned.fits
+    assert planned.lines() == blocks("text")[recipe].splitlines()
+
+
+def test_the_docs_speak_of_every_setting() -> None:
+    words = set(re.findall(r"\w+", PAGE))
+    assert set(SETTINGS) - words == set()
