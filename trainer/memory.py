@@ -24,8 +24,9 @@ What is counted, for P parameters, T trained ones (P, or LoRA's), R ranks, c byt
   With checkpointing a layer keeps its input alone, and one layer at a time is computed again. On
   top come the final norm and, for what is on its way backward, half a layer.
 - logits 5 x 1024 x V x 4: of one chunk of `logprobs.CHUNK` tokens, five float32 copies are alive.
-- rollout weights cP / tensor_parallel, and the KV cache: 2 x layers x kv_heads x head_dim x bytes a
-  token. transformers samples from the policy itself on one rank, from a full copy on several.
+- rollout weights cP / tensor_parallel, and the KV cache: as large as `vllm_kv_gb`, or the engine's
+  share of what is free. A token takes 2 x layers x kv_heads x head_dim x bytes. transformers
+  samples from the policy on one rank and from a full copy on several, and caches all completions.
 
 tests/trainer/test_memory.py measures these on a CPU; nothing was measured on a GPU. A tenth of the
 GPU is left for CUDA, NCCL, vLLM's workspace and fragmentation: an assumption. Experts of a mixture
@@ -46,6 +47,7 @@ from trainer.config import Config
 from trainer.logprobs import CHUNK
 from trainer.lora import add_adapters
 from trainer.model import decoder_layers
+from trainer.rollout.vllm import FREE_SHARE
 
 GB = 1e9
 H100_BYTES = 80e9
@@ -226,16 +228,17 @@ def plan_memory(
         rank, length = settings.lora_rank, longest_prompt + settings.max_new_tokens
         shape = shapes[rank] = shapes.get(rank) or model_shape(model_config, settings)
         training = _training_parts(settings, shape, length, ppo=ppo)
-        left = USABLE * size - total_of(training, "rollout")
-        return (*training, *_rollout_parts(settings, shape, length, left))
+        return (*training, *_rollout_parts(settings, shape, length, training, size))
 
     plan = MemoryPlan(parts_of(config), size)
-    published = published_accounting(shapes[config.lora_rank].parameters)
+    shape, length = shapes[config.lora_rank], longest_prompt + config.max_new_tokens
+    published = published_accounting(shape.parameters)
     return replace(
         plan,
         changes=() if plan.fits else _changes(config, longest_prompt, USABLE * size, parts_of),
         notes=(
             f"a GPU has {_gb(size)} GB{' (an H100: none is here to ask)' if assumed else ''}",
+            _kv_note(config, shape, length, plan.parts),
             f"as PPO, with critic and reward model: {_gb(peak_of(parts_of(config, ppo=True)))} GB",
             "published accounting (bf16, AdamW, all GPUs): a trained copy "
             f"{_gb(published.trained_copy)} GB, GRPO {_gb(published.grpo)} GB, "
@@ -317,29 +320,47 @@ def _training_parts(
     return tuple(part for part in parts if part.bytes)
 
 
-def _rollout_parts(config: Config, shape: ModelShape, length: int, left: float) -> tuple[Part, ...]:
-    """List what sampling needs; vLLM's cache is for all completions, or for what is left."""
-    c, tensor_parallel = _element(config), config.vllm_tensor_parallel
-    weights: float
-    cache: float
+def _rollout_parts(
+    config: Config, shape: ModelShape, length: int, training: Sequence[Part], gpu_bytes: float
+) -> tuple[Part, ...]:
+    """List what sampling needs."""
+    c, one = _element(config), length * _kv_token_bytes(config, shape)
     if config.rollout == "hf":
         weights = c * shape.parameters * (config.gpus > 1 or _autocast(config))
-        cache = _samples(config, config.gpus) * length * shape.kv_token_bytes(c)
+        cache: float = _samples_at_once(config) * one
     else:
-        weights = c * shape.parameters / tensor_parallel
-        element = 1 if config.vllm_kv_dtype == "fp8" else c
-        one = length * shape.kv_token_bytes(element, tensor_parallel)
-        samples = _samples(config, max(1, config.gpus // tensor_parallel))
-        cache = max(one, min(samples * one, left - weights))
+        weights = c * shape.parameters // config.vllm_tensor_parallel
+        # The engine is made when these are loaded, and takes this share of the rest.
+        cache = FREE_SHARE * (gpu_bytes - _bytes_of(training, "weights", "reference"))
         if config.vllm_kv_gb is not None:
             cache = config.vllm_kv_gb * GB
     return (Part("rollout weights", weights, PHASES[:1]), Part("KV cache", cache, PHASES[:1]))
 
 
-def _samples(config: Config, replicas: int) -> int:
-    """Return how many completions one replica samples at once."""
-    share = ceil(config.prompts_per_step / replicas) * config.group_size
+def _samples_at_once(config: Config) -> int:
+    """Return how many completions a replica samples at once."""
+    ranks = 1 if config.rollout == "hf" else config.vllm_tensor_parallel
+    share = ceil(config.prompts_per_step * ranks / config.gpus) * config.group_size
     return min(share, config.rollout_batch_size)
+
+
+def _kv_token_bytes(config: Config, shape: ModelShape) -> int:
+    if config.rollout == "hf":
+        return shape.kv_token_bytes(_element(config))
+    element = 1 if config.vllm_kv_dtype == "fp8" else _element(config)
+    return shape.kv_token_bytes(element, config.vllm_tensor_parallel)
+
+
+def _kv_note(config: Config, shape: ModelShape, length: int, parts: Sequence[Part]) -> str:
+    cache = _bytes_of(parts, "KV cache")
+    return (
+        f"the KV cache holds {cache // (length * _kv_token_bytes(config, shape)):,.0f} completions "
+        f"of full length; a replica samples up to {_samples_at_once(config):,} at once"
+    )
+
+
+def _bytes_of(parts: Sequence[Part], *names: str) -> float:
+    return sum(part.bytes for part in parts if part.name in names)
 
 
 def _element(config: Config) -> int:
@@ -364,6 +385,7 @@ def _changes(
         return Change(settings, peak_of(parts_of(replace(config, **settings))))
 
     longest = longest_prompt + config.max_new_tokens
+    half_cache = round(_bytes_of(parts_of(config), "KV cache") / 2 / GB, 2)  # fp8 holds as many
     candidates: list[dict[str, Any]] = [  # those already taken do not lower the peak
         {"gpus": 2 * config.gpus},
         {"lora_rank": config.lora_rank or 32},
@@ -372,7 +394,7 @@ def _changes(
         {"gradient_checkpointing": True},
         {"micro_batch_tokens": min(config.micro_batch_tokens, longest)},
         {"vllm_tensor_parallel": min(2 * config.vllm_tensor_parallel, config.gpus)},
-        {"vllm_kv_dtype": "fp8"},
+        {"vllm_kv_gb": half_cache, "vllm_kv_dtype": "fp8"},
         {"rollout_batch_size": max(1, config.rollout_batch_size // 2)},
     ]
     now = change({}).peak
