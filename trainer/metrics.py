@@ -71,8 +71,8 @@ def drop_non_finite(metrics: Mapping[str, float]) -> dict[str, float]:
 def peak_memory_gb() -> float:
     """Return the most memory that this process has held: a GPU's where one is used."""
     if torch.cuda.is_available():
-        return torch.cuda.max_memory_allocated() / 2**30
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        return torch.cuda.max_memory_allocated() / 1e9
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 def rollout_metrics(scored: Sequence[ScoredGroup], compared: Compared) -> dict[str, float]:

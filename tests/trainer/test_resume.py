@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 import torch
-from tests.trainer.ranks import run_ranks
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.trainer.ranks import run_ranks
 from trainer.checkpoint import latest_checkpoint
 from trainer.config import Config, to_toml
 from trainer.distributed import World

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tests.trainer.ranks import run_ranks
 
+from tests.trainer.ranks import run_ranks
 from trainer.batch import Example
 from trainer.config import Config
 from trainer.distributed import World, full_tensor

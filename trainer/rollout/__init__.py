@@ -123,9 +123,7 @@ def stream_seed(stream: str, prompt_id: str, k: int) -> int:
 
 def decode(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> str:
     """Return the text of a completion, without special tokens and with its spaces as they are."""
-    text = tokenizer.decode(
-        list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
-    )
+    text = tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
     return str(text)
 
 
