@@ -14,19 +14,23 @@ come in: noise of length alone shall not make a gradient (NeMo-RL 2478).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from trainer.advantages import Advantages, group_advantages
+from rewards import Score
+from trainer.advantages import Advantages, group_advantages, pad_groups
 from trainer.batch import Example
 from trainer.config import Config
 from trainer.policy import Policy
 from trainer.scoring import ScoredGroup
-from trainer.shaping import shape
-from trainer.supervision import step_advantages
+from trainer.shaping import length_penalty
+from trainer.supervision import step_rewards, token_advantages
 from trainer.update import reference_kl
+
+
+TokenAdvantages = list[list[tuple[float, ...] | None]]
+"""For each completion of each group one advantage a token; None for what leaves the loss."""
 
 
 @dataclass(frozen=True)
@@ -42,43 +46,39 @@ class Compared:
 
 def compare_groups(policy: Policy, scored: Sequence[ScoredGroup], config: Config) -> Compared:
     """Compare the completions of each group with each other. Collective if `kl_in` is "reward"."""
-    judged_PG = torch.tensor([[s.value is not None for s in g.scores] for g in scored])
-    rewards_PG = torch.tensor(
-        [
-            [
-                shape(score, len(sample.ids), config) if score.value is not None else 0.0
-                for score, sample in zip(g.scores, g.group.samples, strict=True)
-            ]
-            for g in scored
-        ],
-        dtype=torch.float64,
-    )
+    values_PG, judged_PG = pad_groups([[score.value for score in g.scores] for g in scored])
+    rewards_PG = values_PG - pad_groups([_length_penalties(g, config) for g in scored])[0]
     kl = None
     if config.beta and config.kl_in == "reward":
         kl_PG, kl = _divergence(policy, scored, config)
-        rewards_PG -= config.beta * kl_PG
-    advantages = group_advantages(
-        rewards_PG,
-        judged_PG,
-        _filtered_by(scored, config),
-        config=config,
-    )
-    return Compared(advantages, _examples(policy, scored, advantages, config), kl)
+        rewards_PG = rewards_PG - config.beta * kl_PG
+    filter_PG = values_PG
+    if config.filter_by == "outcome":
+        filter_PG = pad_groups([[_correctness(score) for score in g.scores] for g in scored])[0]
+    advantages = group_advantages(rewards_PG, judged_PG, config, filter_PG=filter_PG)
+    if config.process_supervision:
+        tokens = _by_step(policy, scored, rewards_PG, config)
+    else:
+        tokens = _by_outcome(scored, advantages)
+    examples = [
+        Example(group.group.prompt, sample, of_tokens)
+        for group, of_group in zip(scored, tokens, strict=True)
+        for sample, of_tokens in zip(group.group.samples, of_group, strict=True)
+        if of_tokens is not None and not (config.mask_truncated and sample.truncated)
+    ]
+    return Compared(advantages, examples, kl)
 
 
-def _filtered_by(scored: Sequence[ScoredGroup], config: Config) -> Tensor:
-    """Return what groups must differ in to teach anything (P, G); 0 for the unjudged."""
-    by_outcome = config.filter_by == "outcome"
-    return torch.tensor(
-        [
-            [
-                score.outcome if by_outcome and score.outcome is not None else score.value or 0.0
-                for score in group.scores
-            ]
-            for group in scored
-        ],
-        dtype=torch.float64,
-    )
+def _correctness(score: Score) -> float | None:
+    """Return the outcome, or where a spec is of shaping alone the value."""
+    return score.value if score.outcome is None else score.outcome
+
+
+def _length_penalties(group: ScoredGroup, config: Config) -> list[float]:
+    return [
+        length_penalty(len(sample.ids), _correctness(score) or 0.0, config)
+        for sample, score in zip(group.group.samples, group.scores, strict=True)
+    ]
 
 
 def _divergence(
@@ -90,23 +90,41 @@ def _divergence(
         for g in scored
         for sample in g.group.samples
     ]
-    kls = torch.tensor(reference_kl(policy, everything, config), dtype=torch.float64)
+    kls = reference_kl(policy, everything, config)
     num_tokens = sum(len(example.sample.ids) for example in everything)
-    return kls.reshape(len(scored), -1), float(kls.sum()) / num_tokens
+    rest = iter(kls)
+    kl_PG, _ = pad_groups([[next(rest) for _ in g.scores] for g in scored])
+    return kl_PG, sum(kls) / num_tokens
 
 
-def _examples(
-    policy: Policy, scored: Sequence[ScoredGroup], advantages: Advantages, config: Config
-) -> list[Example]:
-    """Collect the samples that take part in the loss, with an advantage for each token."""
-    examples = [
-        Example(
-            group.group.prompt, sample, (float(advantages.advantages_PG[p, k]),) * len(sample.ids)
-        )
+def _by_outcome(scored: Sequence[ScoredGroup], advantages: Advantages) -> TokenAdvantages:
+    """Give each token of a completion the completion's advantage."""
+    return [
+        [
+            (float(advantages.advantages_PG[p, k]),) * len(sample.ids)
+            if bool(advantages.kept_PG[p, k])
+            else None
+            for k, sample in enumerate(group.group.samples)
+        ]
         for p, group in enumerate(scored)
-        for k, sample in enumerate(group.group.samples)
-        if bool(advantages.kept_PG[p, k]) and not (config.mask_truncated and sample.truncated)
     ]
-    if not config.process_supervision:
-        return examples
-    raise NotImplementedError
+
+
+def _by_step(
+    policy: Policy, scored: Sequence[ScoredGroup], rewards_PG: Tensor, config: Config
+) -> TokenAdvantages:
+    """Give each token what the steps from there on are worth."""
+    return token_advantages(
+        [
+            [
+                step_rewards(sample, score, float(rewards_PG[p, k]), policy.tokenizer)
+                if score.judged
+                else None
+                for k, (sample, score) in enumerate(
+                    zip(group.group.samples, group.scores, strict=True)
+                )
+            ]
+            for p, group in enumerate(scored)
+        ],
+        config,
+    )

@@ -39,11 +39,11 @@ import torch
 
 from trainer.checkpoint import Checkpointer, discard_after, latest_checkpoint, load_checkpoint
 from trainer.config import Config
+from trainer.compare import compare_groups
 from trainer.curriculum import open_order
 from trainer.curves import write_report
 from trainer.distributed import World, open_world
 from trainer.evaluate import PASS_AT_1, evaluate
-from trainer.groups import compare_groups
 from trainer.interrupt import InterruptGuard
 from trainer.loggers import check_logger, open_logger
 from trainer.metrics import (
@@ -148,9 +148,7 @@ class _Run:
         self.reporter = reporter
         self.order = open_order(config, len(prompts))
         self.watch = UnjudgedWatch()
-        self.checkpointer = Checkpointer(
-            folder.checkpoints, policy, keep=config.keep_checkpoints
-        )
+        self.checkpointer = Checkpointer(folder.checkpoints, policy, keep=config.keep_checkpoints)
         self.step = 0
         self.saved = False
         # The metrics of a step whose eval is still to come. An eval that Ctrl-C ends is made anew
@@ -173,6 +171,7 @@ class _Run:
                 self._finish_step(self.pending, interrupt)
             while self.step < self.config.steps and not self._stopped(interrupt):
                 self._take_step(self.step + 1, interrupt)
+                self.checkpointer.poll()
         except (UnjudgedError, DisagreementError):
             self._save(wait=True)  # the weights are still those of the last whole step
             raise
@@ -348,13 +347,13 @@ class _Run:
         longest = max(len(prompt.ids) for prompt in [*prompts, *eval_prompts])
         engine = open_engine(policy, config, max_length=longest + config.max_new_tokens)
         world.barrier()  # every rank has seen the folder as it was
-        folder = prepare_folder(config) if world.is_main else RunFolder(Path(config.output_dir or ""))
+        folder = (
+            prepare_folder(config) if world.is_main else RunFolder(Path(config.output_dir or ""))
+        )
         if world.is_main:
             discard_after(folder.checkpoints, saved[0] if saved else 0)
         world.barrier()
-        return cls(
-            config, folder, policy, engine, checked, prompts, eval_prompts, reporter, saved
-        )
+        return cls(config, folder, policy, engine, checked, prompts, eval_prompts, reporter, saved)
 
 
 class _Files:

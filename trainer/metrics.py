@@ -82,13 +82,13 @@ def rollout_metrics(scored: Sequence[ScoredGroup], compared: Compared) -> dict[s
     unique = sum(len({s.ids for s in group.group.samples}) for group in scored)
     advantages = compared.advantages
     kept = [abs(a) for example in compared.examples for a in example.advantages]
-    return {
+    metrics = {
         **score_metrics(scored),
         "completions/length_mean": num_tokens / len(samples),
         "completions/truncated_frac": _mean([s.truncated for s in samples]),
         "completions/unique_frac": unique / len(samples),
         # The mean surprise of what was sampled is an unbiased estimate of the entropy, for free.
-        "entropy": -sum(math.fsum(s.logprobs) for s in samples) / num_tokens,
+        "entropy": -math.fsum(x for s in samples for x in s.logprobs if x == x) / num_tokens,
         "advantages/abs_mean": _mean(kept) if kept else 0.0,
         "groups/sampled": num_groups,
         "groups/zero_variance_frac": float(advantages.zero_variance_P.sum()) / num_groups,
@@ -98,6 +98,7 @@ def rollout_metrics(scored: Sequence[ScoredGroup], compared: Compared) -> dict[s
         )
         / num_groups,
     }
+    return metrics if compared.kl is None else metrics | {"kl": compared.kl}
 
 
 def differs_by_shaping_alone(scores: Sequence[Score], kept_G: Sequence[bool]) -> bool:

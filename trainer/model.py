@@ -114,6 +114,11 @@ def load_model_config(name: str) -> transformers.PretrainedConfig:
     return cast(transformers.PretrainedConfig, config)
 
 
+def longest_sequence(config: transformers.PretrainedConfig) -> int | None:
+    """Return how many positions a model has, prompt and completion together."""
+    return getattr(config.get_text_config(), "max_position_embeddings", None)
+
+
 def count_parameters(config: transformers.PretrainedConfig) -> int:
     """Count the parameters of a model without loading it."""
     with torch.device("meta"):

@@ -40,6 +40,7 @@ from trainer.model import (
     load_model,
     load_model_config,
     load_tokenizer,
+    longest_sequence,
     recompute_in_backward,
 )
 
@@ -77,7 +78,7 @@ class Policy:
     @property
     def max_length(self) -> int | None:
         """Longest sequence, prompt included, that the model has positions for."""
-        return getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return longest_sequence(self.model.config)
 
     @property
     def pack_tokens(self) -> int:

@@ -43,11 +43,8 @@ class ScoredGroup:
     @property
     def outcomes(self) -> list[float]:
         """Correctness of those that were judged; their value where a spec is of shaping alone."""
-        judged = [score for score in self.scores if score.value is not None]
-        return [
-            score.outcome if score.outcome is not None else float(score.value or 0.0)
-            for score in judged
-        ]
+        found = [s.value if s.outcome is None else s.outcome for s in self.scores]
+        return [outcome for outcome in found if outcome is not None]
 
 
 @dataclass(frozen=True)

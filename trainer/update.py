@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -34,6 +34,7 @@ from trainer.loss import (
     Objective,
     correction_weights,
     denominator_terms,
+    kl_estimate,
     objective_of,
     policy_loss,
     step_denominator,
@@ -63,12 +64,13 @@ class _Work:
 class _Totals:
     """Sums over micro-batches and ranks; means are taken over all tokens at once."""
 
-    sums: Counter[str] = field(default_factory=Counter)
+    sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     diff_max: float = 0.0
 
-    def add(self, terms: Mapping[str, Tensor | float]) -> None:
-        for name, value in terms.items():
-            self.sums[name] += float(value)
+    def add(self, terms: Mapping[str, Tensor]) -> None:
+        """Add scalars on the device, and wait for it once."""
+        for name, value in zip(terms, torch.stack(list(terms.values())).tolist(), strict=True):
+            self.sums[name] += value
 
 
 def update_policy(
@@ -108,6 +110,7 @@ class _Update:
         self.learning_rate = learning_rate
         self.objective: Objective = objective_of(config)
         self.agreement, self.totals = _Totals(), _Totals()
+        self.agrees = False
 
     def run(self, minibatches: Sequence[Sequence[Example]]) -> dict[str, float]:
         started = time.perf_counter()
@@ -167,9 +170,7 @@ class _Update:
         counts = torch.zeros(2, dtype=torch.float64, device=self.policy.device)
         for work in works:
             batch = work.batch
-            counts += torch.stack(
-                denominator_terms(self._weights(work), batch.sequence_N, batch.num_sequences)
-            )
+            counts += denominator_terms(self._weights(work), batch.sequence_N, batch.num_sequences)
         tokens, sequences = self.world.sum(counts).tolist()
         return step_denominator(tokens, sequences, self.objective)
 
@@ -215,7 +216,7 @@ class _Update:
         # FSDP takes the mean of the ranks' gradients, and theirs is a sum.
         (terms.loss * self.world.size).backward()  # type: ignore[no-untyped-call]
         if not work.is_dummy:
-            self.totals.add({"loss": terms.loss.detach(), "tokens": len(logprobs_N), **terms.sums})
+            self.totals.add({"loss": terms.loss.detach().double(), **terms.sums})
 
     def _anchor(self, work: _Work, old_N: Tensor) -> None:
         """Keep the log-probabilities of before the update, and compare the rollout with them."""
@@ -223,27 +224,26 @@ class _Update:
         if work.is_dummy:
             return
         diff_N = old_N.double() - work.batch.rollout_logprobs_N
-        diff_N = diff_N[diff_N.isfinite()]
+        known_N = diff_N.isfinite()
+        diff_N = torch.where(known_N, diff_N, 0)
         self.agreement.add(
             {
-                "tokens": len(diff_N),
-                "missing": len(old_N) - len(diff_N),
+                "tokens": known_N.sum().double(),
+                "missing": (~known_N).sum().double(),
                 "abs": diff_N.abs().sum(),
                 # As NeMo-RL names and bounds them: k3 of KL(rollout || trainer), mean exp|diff|.
                 "gen_kl": (diff_N.expm1() - diff_N).sum(),
-                "mult": diff_N.abs().exp().sum(),
+                "mult": torch.where(known_N, diff_N.abs().exp(), 0).sum(),
             }
         )
-        if len(diff_N):
-            self.agreement.diff_max = max(self.agreement.diff_max, float(diff_N.abs().max()))
+        self.agreement.diff_max = max(self.agreement.diff_max, float(diff_N.abs().max()))
 
     def _check_agreement(self) -> None:
         """Refuse to learn from a rollout of other weights. Collective, once an update."""
-        if "all" in self.agreement.sums:
+        if self.agrees:
             return
         self.agreement = self._over_ranks(self.agreement)
-        sums = self.agreement.sums
-        sums["all"] = 1
+        self.agrees, sums = True, self.agreement.sums
         mean = sums["abs"] / max(1, sums["tokens"])
         if not mean <= MAX_MEAN_DIFFERENCE:
             raise DisagreementError(
@@ -256,26 +256,28 @@ class _Update:
         everything: list[_Totals] = self.world.gather(totals)
         whole = _Totals(diff_max=max(one.diff_max for one in everything))
         for one in everything:
-            whole.add(one.sums)
+            for name, value in one.sums.items():
+                whole.sums[name] += value
         return whole
 
     def _metrics(self, norms: Sequence[float]) -> dict[str, float]:
         """Average over tokens and optimiser steps."""
         sums, agreement = self._over_ranks(self.totals).sums, self.agreement.sums
-        tokens, compared = sums["tokens"], max(1, agreement["tokens"])
+        tokens, compared = max(1, sums["tokens"]), max(1, agreement["tokens"])
+        all_tokens = max(1, sums["tokens"] + sums["masked"])
         metrics = {
             "loss": sums["loss"] / len(norms),
             "grad_norm": sum(norms) / len(norms),
-            "clip_frac": sums["clipped"] / tokens,
+            "clip_frac": (sums["clipped_low"] + sums["clipped_high"]) / tokens,
             "rollout/logprob_diff_mean": agreement["abs"] / compared,
             "rollout/logprob_diff_max": self.agreement.diff_max,
             "rollout/gen_kl_error": agreement["gen_kl"] / compared,
             "rollout/token_mult_prob_error": agreement["mult"] / compared,
-            "rollout/logprob_missing_frac": agreement["missing"] / tokens,
+            "rollout/logprob_missing_frac": agreement["missing"] / all_tokens,
         }
         if self.config.rollout_correction != "none":
-            metrics["rollout/weight_mean"] = sums["weight"] / tokens
-            metrics["rollout/masked_frac"] = sums["masked"] / tokens
+            metrics["rollout/weight_mean"] = sums["weight"] / all_tokens
+            metrics["rollout/masked_frac"] = sums["masked"] / all_tokens
         if self.config.beta and self.config.kl_in == "loss":
             metrics["kl"] = sums["kl"] / tokens
         return metrics
@@ -286,8 +288,6 @@ def reference_kl(policy: Policy, examples: Sequence[Example], config: Config) ->
 
     The policy's side is what the rollout said of its own samples.
     """
-    from trainer.loss import kl_estimate
-
     numbered = {id(example): i for i, example in enumerate(examples)}
     found: dict[int, float] = {}
     plan = plan_micro_batches(

@@ -8,7 +8,6 @@ import torch
 
 from rewards import Score
 from trainer.advantages import group_advantages
-from trainer.evaluate import pass_at_1
 from trainer.metrics import (
     JsonlFile,
     drop_non_finite,
@@ -124,19 +123,6 @@ def test_any_text_a_model_writes_can_be_logged(tmp_path: Path) -> None:
     file.append({"completion": "\ud800 \u2028 \x00"})
     file.close()
     assert len((tmp_path / "x.jsonl").read_text().split("\n")) == 2
-
-
-def test_pass_at_1_counts_only_what_is_wholly_right() -> None:
-    assert pass_at_1([group(RIGHT, HALF, WRONG, UNJUDGED)]) == pytest.approx(1 / 3)
-
-
-def test_pass_at_1_reads_the_outcome_and_not_the_shaped_reward() -> None:
-    shaped = Score(0.7, "correct", outcome=1.0)  # type: ignore[arg-type]
-    assert pass_at_1([group(shaped)]) == 1.0
-
-
-def test_without_outcomes_there_is_no_pass_at_1() -> None:
-    assert pass_at_1([group(UNJUDGED)]) is None
 
 
 def test_groups_that_differ_by_shaping_alone_are_counted() -> None:
