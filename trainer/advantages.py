@@ -94,7 +94,8 @@ def group_advantages(
     constant_P1 = _range(filter_PG, judged_PG) <= eps
     steady_P1 = _std(_centred(filter_PG, judged_PG), count_P1) < config.min_group_std
     unlearnable_P1 = _range(rewards_PG, judged_PG) <= eps
-    kept_PG = judged_PG & (count_P1 >= 2) & ~constant_P1 & ~steady_P1 & ~unlearnable_P1
+    # Fewer than two do not spread.
+    kept_PG = judged_PG & ~(constant_P1 | steady_P1 | unlearnable_P1)
 
     centred_PG = torch.where(kept_PG, _centred(rewards_PG, judged_PG), 0)
     advantages_PG = centred_PG

@@ -64,7 +64,8 @@ def step_rewards(
     """
     assert score.value is not None, "what is unjudged has no steps"
     last = len(sample.ids) - 1
-    ends, values = (last,), (score.value,)
+    ends: tuple[int, ...] = (last,)
+    values: tuple[float, ...] = (score.value,)
     if score.steps:
         offsets, values = zip(*sorted(score.steps), strict=True)
         ends = end_tokens(sample.ids, offsets, tokenizer)

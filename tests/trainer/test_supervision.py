@@ -128,6 +128,12 @@ def test_the_settings_of_advantages_hold_for_steps() -> None:
     assert got(min_group_std=0.6) is None
 
 
+def test_the_sums_are_clipped_and_not_the_steps() -> None:
+    group = [steps((0, 1.0), (1, 0.0), num_tokens=2), steps((0, 0.0), (1, 0.0), num_tokens=2)]
+    got = token_advantages([group], Config(advantage_clip=1.5))[0][0]
+    assert got == pytest.approx((2 / 3**0.5, -1 / 3**0.5), rel=1e-5)  # of steps 3 and -1 / sqrt(3)
+
+
 def test_what_the_trainer_adds_counts_for_every_token_and_makes_no_group_teach() -> None:
     config = Config(advantage_scale="none")
     spread = [
