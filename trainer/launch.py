@@ -28,6 +28,7 @@ GRACE_S = 30.0
 """How long the other ranks may go on after one has failed."""
 INTERRUPTED = 130
 """The exit code of a rank that Ctrl-C has stopped in good order; the others may take their time."""
+_TOGETHER = (2, INTERRUPTED)  # what all ranks say alike, a mistake of the user's and Ctrl-C
 
 _LAUNCHER = "GRPO_LAUNCHER_PID"
 _SHOWN_BYTES = 4000
@@ -38,7 +39,7 @@ def launch(argv: Sequence[str], ranks: int, *, device: str = "auto") -> int:
     """Run `grpo-run` with these arguments on several ranks, and return the exit code.
 
     That is 0, or that of the first rank that failed (128 + n if signal n ended it). Rank 0 writes
-    where this process does; of another rank the end of its output is shown if it fails alone.
+    where this process does; of another rank the end of its output is shown if it fails first.
 
     Args:
         argv: The arguments, without the name of the command.
@@ -69,7 +70,7 @@ def is_launched() -> bool:
 
 def end_with_launcher() -> None:
     """Let the death of this rank's launcher, if it has one, be its own."""
-    launcher = os.environ.get(_LAUNCHER)
+    launcher = os.environ.pop(_LAUNCHER, None)  # not for processes that this one starts
     if launcher is None:
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -100,7 +101,7 @@ def launch_command(command: Sequence[str], ranks: int, *, grace_s: float = GRACE
         first = _wait(processes, grace_s)
         _end(processes)
         code = processes[first].returncode
-        if code not in (0, processes[0].returncode):
+        if first and (code not in _TOGETHER or code != processes[0].returncode):
             _show(first, code, logs[first])
     return code if code >= 0 else 128 - code
 

@@ -77,6 +77,14 @@ def test_a_rank_that_fails_alone_is_shown(capfd: pytest.CaptureFixture[str]) -> 
     assert error.endswith("rank 2 ended with exit code 1, and with it the run\n")
 
 
+def test_a_rank_that_fails_first_is_shown_though_rank_0_fails_alike(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    program = "time.sleep(0 if rank else 0.5); raise ValueError('cause' if rank else 'effect')"
+    assert run(program, ranks=2, grace_s=30) == 1
+    assert "ValueError: cause\n" in capfd.readouterr().err
+
+
 def test_a_mistake_that_all_ranks_complain_of_is_shown_once(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
