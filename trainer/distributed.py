@@ -16,6 +16,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 
 from rewards.errors import ConfigurationError
+from trainer.launch import end_with_launcher
 
 T = TypeVar("T")
 
@@ -95,6 +96,7 @@ def open_world(device: str) -> World:
         return World(device=choose_device(device))
     if ":" in device:
         raise ConfigurationError(f"device {device!r} names one device for {size} ranks; try auto")
+    end_with_launcher()
     chosen = choose_device(device, local_rank)
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)

@@ -93,7 +93,7 @@ class Policy:
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Return the context that every forward pass runs in."""
-        if self.compute_dtype == torch.float32 or self.world.size > 1:  # FSDP casts by itself
+        if self.compute_dtype != torch.bfloat16 or self.world.size > 1:  # FSDP casts by itself
             return nullcontext()
         return torch.autocast(self.device.type, dtype=self.compute_dtype)
 

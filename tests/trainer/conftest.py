@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,16 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         eos_token_id=1,
         pad_token_id=0,
     )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tied_folder(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model with one matrix for embedding and head."""
+    folder = tmp_path_factory.mktemp("tied")
+    shutil.copytree(model_folder, folder, dirs_exist_ok=True)
+    config = LlamaConfig.from_pretrained(model_folder, tie_word_embeddings=True)
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
 

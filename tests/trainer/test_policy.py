@@ -25,16 +25,6 @@ from trainer.prompts import encode_prompt, encode_prompts
 from trainer.tasks import Row
 
 
-@pytest.fixture(scope="session")
-def tied_folder(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model with one matrix for embedding and head."""
-    folder = tmp_path_factory.mktemp("tied")
-    shutil.copytree(model_folder, folder, dirs_exist_ok=True)
-    config = transformers.AutoConfig.from_pretrained(model_folder, tie_word_embeddings=True)
-    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-    return folder
-
-
 def test_the_learning_rate_rises_linearly_and_stays() -> None:
     config = Config(learning_rate=1.0, warmup_steps=4)
     assert [learning_rate_at(s, config) for s in (1, 2, 4, 9)] == [0.25, 0.5, 1.0, 1.0]
