@@ -23,7 +23,7 @@ from rewards._guard import check_packages
 from rewards.errors import ConfigurationError, RewardsError, did_you_mean, missing_extra
 from rewards.machinery import machinery
 from trainer.config import Config, apply_settings, read_toml, to_toml
-from trainer.launch import launch, under_launcher
+from trainer.launch import end_with_launcher, is_launched, launch
 from trainer.run_folder import check_free
 
 if TYPE_CHECKING:
@@ -52,14 +52,15 @@ class StoppedError(RewardsError, RuntimeError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    end_with_launcher()
     try:
         check_packages()
         config, task = resolve(args)
         if config.dry_run:
             _print_plan(config, task)
             return 0
-        if config.gpus > 1 and not under_launcher():
-            return launch(args, config.gpus, config.device)
+        if config.gpus > 1 and not is_launched():
+            return launch(args, config.gpus, device=config.device)
         return _train(config, task)
     except RewardsError as error:
         _complain(str(error))
@@ -101,7 +102,7 @@ def resolve(args: Sequence[str]) -> tuple[Config, Task]:
     if not config.output_dir:
         config = replace(config, output_dir=_default_folder(config))
     config.validate()
-    if not under_launcher():  # or another rank may have made the folder already
+    if not is_launched():  # or another rank may have made the folder already
         check_free(config)
     return config, task
 

@@ -56,10 +56,10 @@ def compare_groups(policy: Policy, scored: Sequence[ScoredGroup], config: Config
     if config.filter_by == "outcome":
         filter_PG = pad_groups([[_correctness(score) for score in g.scores] for g in scored])[0]
     advantages = group_advantages(rewards_PG, judged_PG, config, filter_PG=filter_PG)
+    tokens = _by_outcome(scored, advantages)
     if config.process_supervision:
-        tokens = _by_step(policy, scored, rewards_PG, config)
-    else:
-        tokens = _by_outcome(scored, advantages)
+        for p, of_group in _by_step(policy, scored, rewards_PG, config).items():
+            tokens[p] = of_group
     examples = [
         Example(group.group.prompt, sample, of_tokens)
         for group, of_group in zip(scored, tokens, strict=True)
@@ -112,19 +112,18 @@ def _by_outcome(scored: Sequence[ScoredGroup], advantages: Advantages) -> TokenA
 
 def _by_step(
     policy: Policy, scored: Sequence[ScoredGroup], rewards_PG: Tensor, config: Config
-) -> TokenAdvantages:
-    """Give each token what the steps from there on are worth."""
-    return token_advantages(
+) -> dict[int, list[tuple[float, ...] | None]]:
+    """Give each token what the steps from there on are worth, in groups that have steps."""
+    stepped = [p for p, group in enumerate(scored) if any(s.steps for s in group.scores)]
+    rewards = [
         [
-            [
-                step_rewards(sample, score, float(rewards_PG[p, k]), policy.tokenizer)
-                if score.judged
-                else None
-                for k, (sample, score) in enumerate(
-                    zip(group.group.samples, group.scores, strict=True)
-                )
-            ]
-            for p, group in enumerate(scored)
-        ],
-        config,
-    )
+            step_rewards(sample, score, float(rewards_PG[p, k]), policy.tokenizer)
+            if score.judged
+            else None
+            for k, (sample, score) in enumerate(
+                zip(scored[p].group.samples, scored[p].scores, strict=True)
+            )
+        ]
+        for p in stepped
+    ]
+    return dict(zip(stepped, token_advantages(rewards, config), strict=True))

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -317,13 +318,14 @@ class _Run:
         return sizes
 
     def close(self) -> None:
-        """Close what is open; vLLM last, for it takes the process group with it."""
-        self.reporter.close()
-        if self.files:
-            self.files.close()
-        self.checkpointer.close()
-        self.engine.close()
-        self.world.close()
+        """Close what is open, whatever fails; vLLM late, for it takes the process group along."""
+        with ExitStack() as stack:  # from the last to the first
+            stack.callback(self.world.close)
+            stack.callback(self.engine.close)
+            stack.callback(self.checkpointer.close)
+            if self.files:
+                stack.callback(self.files.close)
+            stack.callback(self.reporter.close)
 
     @classmethod
     def open(cls, config: Config, task: Task, world: World, reporter: Reporter) -> _Run:

@@ -24,7 +24,7 @@ from trainer.distributed import World
 from trainer.loop import train
 from trainer.rollout import Finished
 from trainer.rollout.hf import HFEngine
-from trainer.tasks import Task
+from trainer.tasks import Task, load_task
 
 
 def steps_of(run: Path) -> list[str]:
@@ -169,36 +169,43 @@ def test_as_many_checkpoints_are_kept_as_asked_for(
     assert steps_of(folder) == ["step-000005", "step-000006"]
 
 
-def start(config: Config, task: Task, folder: Path) -> subprocess.Popen[bytes]:
-    """Start the run as a process that can be killed."""
-    rows = {"train": task.train, "eval": task.test}
-    for name, split in rows.items():
-        lines = [json.dumps({"id": r.id, "prompt": r.prompt, "spec": r.spec}) for r in split]
+@pytest.fixture(scope="module")
+def settings(
+    base_config: Config, shared_task: Task, tmp_path_factory: pytest.TempPathFactory
+) -> Config:
+    """The run as a process of its own can be told of it."""
+    folder = tmp_path_factory.mktemp("data")
+    for name, rows in {"train": shared_task.train, "eval": shared_task.test}.items():
+        lines = [json.dumps({"id": r.id, "prompt": r.prompt, "spec": r.spec}) for r in rows]
         (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    settings = replace(
-        config,
-        task="jsonl",
-        data=str(folder / "train.jsonl"),
-        eval_data=str(folder / "eval.jsonl"),
-        output_dir=str(folder / "run"),
-    )
-    (folder / "run.toml").write_text(to_toml(settings), encoding="utf-8")
-    return subprocess.Popen(
-        [sys.executable, "-m", "trainer.cli", "--config", str(folder / "run.toml")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    data, eval_data = str(folder / "train.jsonl"), str(folder / "eval.jsonl")
+    return replace(base_config, task="jsonl", data=data, eval_data=eval_data, save_every=1)
+
+
+def as_loaded(settings: Config) -> Task:
+    assert settings.data and settings.eval_data
+    return load_task("jsonl", data=Path(settings.data), eval_data=Path(settings.eval_data))
+
+
+@pytest.fixture(scope="module")
+def never_killed(settings: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_to(settings, as_loaded(settings), tmp_path_factory.mktemp("runs") / "never", 6)
 
 
 @pytest.mark.parametrize("kill", range(3))
 def test_verl_3754_a_run_that_was_killed_goes_on_as_if_it_never_had(
-    config: Config, task: Task, whole: Path, tmp_path: Path, kill: int
+    settings: Config, never_killed: Path, tmp_path: Path, kill: int
 ) -> None:
     # trl 3247, verl 3754, 4156, NeMo-RL 3599, prime-rl 3164: data repeated or lost, RNG lost.
-    rng = random.Random(kill)
-    run = start(replace(config, save_every=1), task, tmp_path)
-    folder = tmp_path / "run"
+    rng, folder = random.Random(kill), tmp_path / "run"
+    file = tmp_path / "run.toml"
+    file.write_text(to_toml(replace(settings, output_dir=str(folder))), encoding="utf-8")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "trainer.cli", "--config", str(file)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     try:
         deadline, wanted = time.monotonic() + 120, rng.randint(2, 5)
         while not (folder / "metrics.jsonl").exists() or (
@@ -208,14 +215,13 @@ def test_verl_3754_a_run_that_was_killed_goes_on_as_if_it_never_had(
             assert time.monotonic() < deadline
             time.sleep(0.002)
         time.sleep(rng.random() * 0.2)
-        run.send_signal(signal.SIGKILL)
     finally:
-        run.kill()
+        run.kill()  # SIGKILL
         run.communicate()
-    run_to(config, task, folder, 6, resume=True)
-    assert timeless(folder / "metrics.jsonl") == timeless(whole / "metrics.jsonl")
-    assert timeless(folder / "samples.jsonl") == timeless(whole / "samples.jsonl")
-    expected, got = weights(whole, 6), weights(folder, 6)
+    run_to(settings, as_loaded(settings), folder, 6, resume=True)
+    assert timeless(folder / "metrics.jsonl") == timeless(never_killed / "metrics.jsonl")
+    assert timeless(folder / "samples.jsonl") == timeless(never_killed / "samples.jsonl")
+    expected, got = weights(never_killed, 6), weights(folder, 6)
     assert all(torch.equal(expected[name], got[name]) for name in expected)
 
 
