@@ -95,7 +95,7 @@ class RolloutEngine(Protocol):
     num_replicas: int
     leads: bool
     """Whether this rank is the first of its replica. The others of a tensor-parallel group sample
-    the same completions along with it, and report none."""
+    the same completions along with it, and report none; all of them must exhaust `generate`."""
 
     def sync(self) -> None:
         """Take over the policy's current weights, and be ready to sample. Collective."""
@@ -123,9 +123,7 @@ def stream_seed(stream: str, prompt_id: str, k: int) -> int:
 
 def decode(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> str:
     """Return the text of a completion, without special tokens and with its spaces as they are."""
-    text = tokenizer.decode(
-        list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
-    )
+    text = tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
     return str(text)
 
 
