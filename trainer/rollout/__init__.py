@@ -95,7 +95,7 @@ class RolloutEngine(Protocol):
     num_replicas: int
     leads: bool
     """Whether this rank is the first of its replica. The others of a tensor-parallel group sample
-    the same completions along with it, and report none."""
+    the same completions along with it, and report none; all of them must exhaust `generate`."""
 
     def sync(self) -> None:
         """Take over the policy's current weights, and be ready to sample. Collective."""

@@ -33,7 +33,7 @@ from transformers import Cache, DynamicLayer
 from trainer.config import Config
 from trainer.model import load_model
 from trainer.policy import Policy
-from trainer.rollout import FinishReason, Finished, Prompt, Sample, Sampling, decode, stream_seed
+from trainer.rollout import Finished, FinishReason, Prompt, Sample, Sampling, decode, stream_seed
 
 TIE = 1e-4
 """Relative difference of two times in the race under which rounding may decide between them."""
@@ -55,7 +55,7 @@ class _Row:
     finish_reason: FinishReason | None = None
 
 
-class _Layer(DynamicLayer):
+class _Layer(DynamicLayer):  # type: ignore[no-untyped-call]
     """Keys and values in buffers with room to grow: a new token does not copy all others."""
 
     _buffers: tuple[Tensor, Tensor] | None = None
@@ -67,10 +67,10 @@ class _Layer(DynamicLayer):
         start = self.get_seq_length()
         end = start + key_states.shape[-2]
         if self._buffers is None or end > self._buffers[0].shape[-2]:
-            self._buffers = (_grown(key_states, end + ROOM), _grown(value_states, end + ROOM))
-            if start:
-                self._buffers[0][:, :, :start] = self.keys
-                self._buffers[1][:, :, :start] = self.values
+            self._buffers = (
+                _with_room(self.keys, key_states, end),
+                _with_room(self.values, value_states, end),
+            )
         keys, values = self._buffers
         keys[:, :, start:end] = key_states
         values[:, :, start:end] = value_states
@@ -83,8 +83,11 @@ class _Layer(DynamicLayer):
         self._buffers = None
 
 
-def _grown(states: Tensor, length: int) -> Tensor:
-    return states.new_empty(*states.shape[:2], length, states.shape[-1])
+def _with_room(past: Tensor | None, new: Tensor, end: int) -> Tensor:
+    buffer = new.new_empty(*new.shape[:2], end + ROOM, new.shape[-1])
+    if past is not None:
+        buffer[:, :, : past.shape[-2]] = past
+    return buffer
 
 
 class _Batch:

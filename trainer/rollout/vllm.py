@@ -19,6 +19,7 @@ On the CPU, constructing the engine makes `torch.set_num_threads` do nothing fro
 from __future__ import annotations
 
 import gc
+import math
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -36,7 +37,7 @@ from trainer.policy import Policy
 from trainer.rollout import Finished, Prompt, Sample, Sampling, decode, stream_seed
 
 if TYPE_CHECKING:
-    from vllm import LLM, RequestOutput, SamplingParams
+    from vllm import LLM, CompletionOutput, SamplingParams
 
 FREE_SHARE = 0.4
 """Share of a GPU's free memory that becomes KV cache: the optimiser's moments, vLLM's weights and
@@ -98,8 +99,8 @@ class VLLMEngine:
             lora.save_adapter(self._policy.model, Path(self._folder.name))
         else:
             self._write_weights()
-        gc.collect()
         if self._policy.device.type == "cuda":
+            gc.collect()
             torch.cuda.empty_cache()
         if self._asleep:
             self._llm.wake_up(["kv_cache"])
@@ -120,7 +121,7 @@ class VLLMEngine:
         The ranks of a tensor-parallel group must all exhaust the iterator. Elsewhere it may be
         closed early.
         """
-        engine = self._llm.llm_engine
+        engine: Any = self._llm.llm_engine
         open_requests: dict[str, tuple[int, int]] = {}
         try:
             for p, prompt in enumerate(prompts):
@@ -136,7 +137,7 @@ class VLLMEngine:
                 for output in engine.step():
                     p, k = open_requests.pop(output.request_id)
                     if self.leads:
-                        yield Finished(p, k, self._sample(output))
+                        yield Finished(p, k, self._sample(output.outputs[0]))
         finally:
             engine.abort_request(list(open_requests))
 
@@ -163,14 +164,13 @@ class VLLMEngine:
 
         return LoRARequest(f"policy-{self._syncs}", self._syncs, self._folder.name)
 
-    def _sample(self, output: RequestOutput) -> Sample:
-        drawn = output.outputs[0]
-        ids = tuple(drawn.token_ids)
-        logprobs = tuple(
-            float(at[token].logprob) for at, token in zip(drawn.logprobs, ids, strict=True)
+    def _sample(self, drawn: CompletionOutput) -> Sample:
+        return Sample(
+            ids=tuple(drawn.token_ids),
+            logprobs=sampled_logprobs(drawn),
+            finish_reason="stop" if drawn.finish_reason == "stop" else "length",
+            text=decode(self._policy.tokenizer, drawn.token_ids),
         )
-        reason = "stop" if drawn.finish_reason == "stop" else "length"
-        return Sample(ids, logprobs, reason, decode(self._policy.tokenizer, ids))
 
     def release(self) -> None:
         """Give memory back to training; see `RolloutEngine`."""
@@ -186,28 +186,37 @@ class VLLMEngine:
         self._folder.cleanup()
 
 
+def sampled_logprobs(drawn: CompletionOutput) -> tuple[float, ...]:
+    """Return the log-probability of each sampled token, NaN where vLLM has none (trl 6166)."""
+    assert drawn.logprobs is not None
+    found = [
+        None if at is None else at[token].logprob
+        for at, token in zip(drawn.logprobs, drawn.token_ids, strict=True)
+    ]
+    return tuple(math.nan if logprob is None else logprob for logprob in found)
+
+
 def _start(policy: Policy, config: Config, max_length: int) -> LLM:
     """Import vLLM and load the model into it."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     os.environ["VLLM_NO_USAGE_STATS"] = "1"
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
-    if config.deterministic:
+    if config.deterministic and policy.device.type == "cuda":
         os.environ["VLLM_BATCH_INVARIANT"] = "1"
     try:
         from vllm import LLM
         from vllm.config.lora import MaxLoRARanks
     except ImportError as error:
         raise missing_extra("rollout with vLLM", "vllm") from error
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"dtype": policy.compute_dtype}
     if config.lora_rank and config.vllm_lora == "adapter":
         ranks = [rank for rank in get_args(MaxLoRARanks) if rank >= config.lora_rank]
-        options = {"enable_lora": True, "max_lora_rank": min(ranks, default=config.lora_rank)}
+        options |= {"enable_lora": True, "max_lora_rank": min(ranks, default=config.lora_rank)}
     if policy.world.size > 1:
         options["distributed_executor_backend"] = "external_launcher"
     return LLM(
         model=model_path(config.model),
-        dtype=policy.compute_dtype,
         tensor_parallel_size=config.vllm_tensor_parallel,
         skip_tokenizer_init=True,
         generation_config="vllm",  # no defaults from the model's folder
@@ -237,5 +246,5 @@ def _kv_cache_bytes(policy: Policy, config: Config) -> int:
 
 def _repack_head(model: nn.Module) -> None:
     """Refresh the copy of a tied head that the CPU build packed at loading (0.6 nats off else)."""
-    head: Any = model.lm_head  # type: ignore[union-attr]
+    head: Any = model.lm_head
     head.quant_method.process_weights_after_loading(head)
