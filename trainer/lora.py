@@ -1,7 +1,7 @@
 """LoRA (arXiv 2106.09685): W + (alpha / r) B A, where A and B alone learn.
 
-peft puts the adapters into the model in place. There is no dropout, and no adapter on embeddings or
-convolutions.
+peft puts the adapters into the model in place. There is no dropout, and linear layers alone have
+adapters.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ def add_adapters(model: transformers.PreTrainedModel, config: Config) -> None:
         ConfigurationError: If `lora_targets` names what is not there, or no linear layer.
     """
     import peft
+    from peft.tuners.lora import Linear as LoraLinear
+    from peft.tuners.lora import LoraLayer
 
     targets: str | list[str] = config.lora_targets
     if targets != "all-linear":
@@ -47,15 +49,17 @@ def add_adapters(model: transformers.PreTrainedModel, config: Config) -> None:
             peft.inject_adapter_in_model(settings, model, _NAME)
     except ValueError as error:
         raise ConfigurationError(f"lora_targets {config.lora_targets!r}: {error}") from error
-    for name, parameter in model.named_parameters():
-        if not is_adapter(name):
-            continue
-        if parameter.ndim != 2 or "lora_embedding" in name:
+    for name, module in model.named_modules():
+        # peft also puts adapters on embeddings and on experts that are stacked in one tensor, which
+        # `merge` would leave out without a word.
+        if isinstance(module, LoraLayer) and not isinstance(module, LoraLinear):
             raise ConfigurationError(
-                f"lora_targets {config.lora_targets!r} has {name.split('.lora_')[0]}, which is not "
-                "a linear layer"
+                f"lora_targets {config.lora_targets!r} includes {name}, which is not a linear "
+                "layer; name linear layers, such as q_proj,k_proj,v_proj,o_proj"
             )
-        parameter.data = parameter.data.float()
+        if isinstance(module, LoraLinear):
+            for adapter in (module.lora_A, module.lora_B):
+                adapter.float()
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import peft
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file
 from torch import Tensor
 
 from rewards.errors import ConfigurationError, MissingExtraError
@@ -205,7 +206,7 @@ def test_adapters_are_written_as_peft_reads_them(
     ("targets", "complaint"),
     [
         ("no_such_layer", "'no_such_layer': Target modules"),
-        ("q_proj, embed_tokens", "has model.embed_tokens, which is not a linear layer"),
+        ("q_proj, embed_tokens", "includes model.embed_tokens, which is not a linear layer"),
     ],
 )
 def test_targets_that_can_have_no_adapter_are_refused(
@@ -213,6 +214,36 @@ def test_targets_that_can_have_no_adapter_are_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         load_policy(replace(config, lora_rank=2, lora_targets=targets), World())
+
+
+@pytest.fixture
+def experts_folder(model_folder: Path, tmp_path: Path) -> Path:
+    """A model whose experts are one tensor here, and one each in its file."""
+    shutil.copytree(model_folder, tmp_path, dirs_exist_ok=True)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_experts": 2, "head_dim": 8}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "num_experts_per_tok": 1}
+    config = transformers.Qwen3MoeConfig(
+        vocab_size=19, intermediate_size=16, moe_intermediate_size=8, **sizes, **heads
+    )
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_full_weights_have_the_names_of_the_file_and_not_those_of_the_model(
+    config: Config, experts_folder: Path
+) -> None:
+    policy = load_policy(replace(config, model=str(experts_folder)), World())
+    found = {name: tensor.clone() for name, tensor in policy.full_weights()}
+    expected = load_file(experts_folder / "model.safetensors")
+    assert found.keys() == expected.keys() != policy.model.state_dict().keys()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+@pytest.mark.filterwarnings("ignore:The following .*_pattern keys did not match")
+def test_adapters_of_stacked_experts_are_refused(config: Config, experts_folder: Path) -> None:
+    lora = replace(config, model=str(experts_folder), lora_rank=2)
+    with pytest.raises(ConfigurationError, match=r"includes .*experts.*, which is not a linear"):
+        load_policy(lora, World())
 
 
 def test_adapters_are_put_where_they_are_asked_for(config: Config) -> None:
