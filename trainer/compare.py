@@ -28,7 +28,6 @@ from trainer.shaping import length_penalty
 from trainer.supervision import step_rewards, token_advantages
 from trainer.update import reference_kl
 
-
 TokenAdvantages = list[list[tuple[float, ...] | None]]
 """For each completion of each group one advantage a token; None for what leaves the loss."""
 

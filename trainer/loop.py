@@ -39,8 +39,8 @@ from typing import Any
 import torch
 
 from trainer.checkpoint import Checkpointer, discard_after, latest_checkpoint, load_checkpoint
-from trainer.config import Config
 from trainer.compare import compare_groups
+from trainer.config import Config
 from trainer.curriculum import open_order
 from trainer.curves import write_report
 from trainer.distributed import World, open_world

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +10,10 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from rewards.errors import ConfigurationError, MissingExtraError
-from tests.trainer.ranks import run_ranks
 from trainer.batch import Example, collate
 from trainer.config import Config
-from trainer.distributed import World
-from trainer.policy import Policy, load_policy
+from trainer.policy import Policy
 from trainer.rollout import Group, Prompt, Sampling, collect
-from trainer.rollout.engines import open_engine
-from trainer.rollout.hf import HFEngine
 
 pytest.importorskip("vllm", reason="vLLM is not installed")
 

@@ -230,6 +230,9 @@ def _start(policy: Policy, config: Config, max_length: int) -> LLM:
         enforce_eager=policy.device.type == "cpu",
         use_tqdm_on_load=False,
         seed=config.seed,
+        # Where a prompt is read in two parts, vLLM winds the request's generator back, and a CPU's
+        # cannot be.
+        enable_chunked_prefill=None if policy.device.type == "cuda" else False,
         **options,
     )
 
