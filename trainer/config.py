@@ -164,7 +164,7 @@ class Config:
     """Keep the optimiser's moments in CPU memory between updates."""
     lora_rank: int = 0
     """Train LoRA adapters of this rank instead of all weights; 0 = all weights."""
-    lora_alpha: float = 32.0
+    lora_alpha: int = 32
     """LoRA's scale is lora_alpha / lora_rank."""
     lora_targets: str = "all-linear"
     """Names of the layers that get adapters, comma-separated, or all-linear."""

@@ -80,7 +80,7 @@ class TokenLogprobs(nn.Module):
                 preserve_rng_state=False,
             )
             for hidden_nD, targets_n in zip(
-                hidden_ND.split(self.chunk), targets_N.split(self.chunk), strict=True
+                torch.split(hidden_ND, self.chunk), torch.split(targets_N, self.chunk), strict=True
             )
         ]
         logprobs_N = torch.cat([logprobs_n for logprobs_n, _ in chunks])

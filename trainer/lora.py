@@ -97,7 +97,8 @@ def merge(model: nn.Module, name: str, weight: Tensor) -> Tensor:
     layer: Any = model.get_submodule(path)
     a, b = (full_tensor(part[_NAME].weight) for part in (layer.lora_A, layer.lora_B))
     delta = layer.scaling[_NAME] * (b @ a)
-    return weight + (delta.T if layer.fan_in_fan_out else delta)
+    merged: Tensor = weight + (delta.T if layer.fan_in_fan_out else delta)
+    return merged
 
 
 def save_adapter(model: nn.Module, folder: Path) -> None:
@@ -112,4 +113,5 @@ def save_adapter(model: nn.Module, folder: Path) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     save_file(weights, folder / "adapter_model.safetensors")
-    model.peft_config[_NAME].save_pretrained(folder)
+    settings: Any = model.peft_config
+    settings[_NAME].save_pretrained(folder)

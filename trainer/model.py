@@ -16,7 +16,10 @@ import transformers
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.utils import is_flash_attn_2_available, is_flash_attn_3_available
+from transformers.utils.import_utils import (
+    is_flash_attn_2_available,
+    is_flash_attn_3_available,
+)
 
 from rewards.errors import ConfigurationError
 
@@ -181,7 +184,7 @@ def recompute_in_backward(layer: nn.Module) -> None:
             return forward(*args, **kwargs)
         return checkpoint(forward, *args, use_reentrant=False, preserve_rng_state=False, **kwargs)
 
-    layer.forward = recomputed  # type: ignore[method-assign]
+    layer.forward = recomputed
 
 
 def load_tokenizer(name: str) -> transformers.PreTrainedTokenizerBase:

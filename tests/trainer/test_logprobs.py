@@ -74,7 +74,8 @@ def test_log_probabilities_are_those_of_the_scaled_logits(scorer: TokenLogprobs)
 def test_packed_sequences_do_not_see_each_other(
     scorer: TokenLogprobs, rows: list[list[Example]]
 ) -> None:
-    # With a cache, or a mask of ones, transformers lets them, and nothing says so. Eager softmax is in float32.
+    # With a cache, or a mask of ones, transformers lets them, and nothing says so.
+    # Eager softmax is in float32.
     expected = score(scorer, collate(ROWS, CPU))
     torch.testing.assert_close(score(scorer, collate(rows, CPU)), expected, rtol=0, atol=2e-6)
 

@@ -183,8 +183,8 @@ def settings(
 
 
 def as_loaded(settings: Config) -> Task:
-    assert settings.data and settings.eval_data
-    return load_task("jsonl", data=Path(settings.data), eval_data=Path(settings.eval_data))
+    data, eval_data = (Path(str(name)) for name in (settings.data, settings.eval_data))
+    return load_task("jsonl", data=data, eval_data=eval_data)
 
 
 @pytest.fixture(scope="module")
