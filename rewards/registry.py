@@ -38,6 +38,7 @@ BUILTINS = {
     "lean": "rewards.verifiers.lean:lean",
     "length": "rewards.verifiers.length:length",
     "math": "rewards.verifiers.math:math",
+    "steps": "rewards.verifiers.steps:steps",
 }
 
 # Held for looking at the table, never while a module is imported: an import takes its own lock.

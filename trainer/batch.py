@@ -71,7 +71,9 @@ Row = list[Example]
 def collate(rows: Sequence[Row], device: torch.device) -> MicroBatch:
     """Put rows of examples into one micro-batch."""
     width = max(sum(e.length for e in row) for row in rows)
-    ids, positions, sources = [], [], []
+    ids: list[list[int]] = []
+    positions: list[list[int]] = []
+    sources: list[int] = []
     for b, row in enumerate(rows):
         row_ids: list[int] = []
         row_positions: list[int] = []

@@ -23,6 +23,7 @@ from rewards._guard import check_packages
 from rewards.errors import ConfigurationError, RewardsError, did_you_mean, missing_extra
 from rewards.machinery import machinery
 from trainer.config import Config, apply_settings, read_toml, to_toml
+from trainer.launch import end_with_launcher, is_launched, launch
 from trainer.run_folder import check_free
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ Examples:
   grpo-run --task code --dry-run                  what that would run, without running it
   grpo-run --task gsm8k --data train.jsonl --model Qwen/Qwen2.5-0.5B-Instruct
   grpo-run --config run.toml --steps 200          settings from a file; flags win
+  grpo-run --gpus 8 --config run.toml             a rank a GPU; torchrun starts them as well
   grpo-run --resume --output-dir outputs/RUN      go on from the latest checkpoint
 
 Settings come from: defaults < the task's own (for the model they name) < --config < flags. The run
@@ -50,12 +52,15 @@ class StoppedError(RewardsError, RuntimeError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    end_with_launcher()
     try:
         check_packages()
         config, task = resolve(args)
         if config.dry_run:
             _print_plan(config, task)
             return 0
+        if config.gpus > 1 and not is_launched():
+            return launch(args, config.gpus, device=config.device)
         return _train(config, task)
     except RewardsError as error:
         _complain(str(error))
@@ -96,7 +101,9 @@ def resolve(args: Sequence[str]) -> tuple[Config, Task]:
         config = replace(config, output_dir=str(source.parent))
     if not config.output_dir:
         config = replace(config, output_dir=_default_folder(config))
-    check_free(config.validate())
+    config.validate()
+    if not is_launched():  # or another rank may have made the folder already
+        check_free(config)
     return config, task
 
 
@@ -157,15 +164,30 @@ def _first_complaint(box: str) -> str:
 def _print_plan(config: Config, task: Task) -> None:
     """Print what would be run, after every check that needs no weights."""
     _prepare()
-    from trainer.policy import count_parameters, load_model_config
+    from trainer.memory import plan_memory
+    from trainer.model import (
+        count_parameters,
+        load_model_config,
+        load_tokenizer,
+        longest_sequence,
+    )
     from trainer.preflight import check_task, describe_plan
+    from trainer.prompts import encode_prompts
 
-    check_task(config, task)
+    checked = check_task(config, task)
     model_config = load_model_config(config.model)
+    prompts = encode_prompts(
+        load_tokenizer(config.model),
+        [*checked.train, *checked.eval],
+        max_new_tokens=config.max_new_tokens,
+        max_length=longest_sequence(model_config),
+    )
+    memory = plan_memory(config, model_config, longest_prompt=max(len(p.ids) for p in prompts))
     model = (
         f"{config.model}: {model_config.model_type}, {count_parameters(model_config):,} parameters"
     )
     lines = [f"# {name + ':':<12} {text}" for name, text in describe_plan(config, task, model)]
+    lines += ["#", *(f"# {line}" for line in memory.lines())]
     sys.stdout.write("\n".join([*lines, "", to_toml(config)]))
 
 
@@ -181,7 +203,7 @@ def _train(config: Config, task: Task) -> int:
     except torch.OutOfMemoryError as error:
         raise StoppedError(
             f"the GPU's memory is full ({str(error).split('. ')[0]}); lower rollout_batch_size if "
-            "it was while sampling, micro_batch_size if it was in the update, or max_new_tokens"
+            "it was while sampling, micro_batch_tokens if it was in the update, or max_new_tokens"
         ) from error
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""

@@ -19,6 +19,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from rewards.errors import ConfigurationError, did_you_mean
 
 Loss = Literal["grpo", "dr_grpo", "dapo", "bnpo", "gspo", "cispo"]
+Attention = Literal[
+    "auto", "sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"
+]
 
 
 @dataclass(frozen=True)
@@ -151,9 +154,7 @@ class Config:
     pack_tokens: int | None = None
     """Sequences share rows of so many tokens; 0 = a row each (absent: packed where attention is
     flash_attention_2 or 3, a row each elsewhere, where packing costs memory)."""
-    attention: Literal[
-        "auto", "sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"
-    ] = "auto"
+    attention: Attention = "auto"
     """Implementation of attention (auto: flash attention where it is installed, else sdpa)."""
     gradient_checkpointing: bool = False
     """Recompute activations in the backward pass: less memory, a third more time."""
@@ -163,7 +164,7 @@ class Config:
     """Keep the optimiser's moments in CPU memory between updates."""
     lora_rank: int = 0
     """Train LoRA adapters of this rank instead of all weights; 0 = all weights."""
-    lora_alpha: float = 32.0
+    lora_alpha: int = 32
     """LoRA's scale is lora_alpha / lora_rank."""
     lora_targets: str = "all-linear"
     """Names of the layers that get adapters, comma-separated, or all-linear."""

@@ -15,7 +15,10 @@ WIDTH, HEIGHT = 720, 300
 SMALL_WIDTH, SMALL_HEIGHT = 350, 190
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 30
 _MARKS = {False: "━", True: "●"}
-COLOURS = ("#2563eb", "#d9480f", "#2b8a3e")
+COLOURS = ("#2563eb", "#d9480f", "#2b8a3e", "#9c36b5", "#e67700", "#0c8599", "#c2255c", "#868e96")
+
+EVALS = ("eval/pass@", "eval/maj@")
+TIMES = ("rollout", "score", "score_hidden", "logprobs", "update", "sync", "idle")
 
 Points = list[tuple[float, float]]
 
@@ -67,21 +70,12 @@ def render(title: str, rows: Sequence[dict[str, Any]], settings: str) -> str:
     ]
     if main[0].points == main[1].points:  # without shaping they are the same curve
         del main[1]
-    small = [
-        ("loss", "loss"),
-        ("KL to the start", "kl"),
-        ("gradient norm", "grad_norm"),
-        ("entropy (nats a token)", "entropy"),
-        ("completion length (tokens)", "completions/length_mean"),
-        ("groups without spread", "groups/zero_variance_frac"),
-        ("rollout vs trainer |log-prob| (mean)", "rollout/logprob_diff_mean"),
-        ("seconds a step", "time/step_s"),
-    ]
     charts = "".join(
         f"<figure><figcaption>{html.escape(head)}</figcaption>"
-        f"{_chart([Line(head, points)], SMALL_WIDTH, SMALL_HEIGHT)}</figure>"
-        for head, key in small
-        if (points := _points(rows, key))
+        f"{_legend(lines) if len(lines) > 1 else ''}{_chart(lines, SMALL_WIDTH, SMALL_HEIGHT)}"
+        "</figure>"
+        for head, lines in _small_charts(rows)
+        if any(line.points for line in lines)
     )
     return _PAGE.format(
         title=html.escape(title),
@@ -91,6 +85,27 @@ def render(title: str, rows: Sequence[dict[str, Any]], settings: str) -> str:
         charts=charts,
         settings=html.escape(settings),
     )
+
+
+def _small_charts(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[Line]]]:
+    evals = dict.fromkeys(key for row in rows for key in row if key.startswith(EVALS))
+    single = [
+        ("loss", "loss"),
+        ("KL to the start", "kl"),
+        ("gradient norm", "grad_norm"),
+        ("entropy (nats a token)", "entropy"),
+        ("completion length (tokens)", "completions/length_mean"),
+        ("groups without spread", "groups/zero_variance_frac"),
+        ("rollout vs trainer |log-prob| (mean)", "rollout/logprob_diff_mean"),
+        ("KL between rollout and trainer", "rollout/gen_kl_error"),
+        ("seconds a step", "time/step_s"),
+    ]
+    times = [(name, f"time/{name}_s") for name in TIMES]
+    return [
+        ("eval", [Line(k.removeprefix("eval/"), _points(rows, k), dotted=True) for k in evals]),
+        *((head, [Line(head, _points(rows, key))]) for head, key in single),
+        ("where the seconds go", [Line(name, _points(rows, key)) for name, key in times]),
+    ]
 
 
 def _points(rows: Sequence[dict[str, Any]], key: str) -> Points:
@@ -177,7 +192,7 @@ body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 740p
   margin: 2rem auto; padding: 0 1rem; }}
 h1 {{ font-size: 1.2rem; margin-bottom: 0; }}
 .lead {{ font-size: 1.1rem; margin: .2rem 0 1rem; }}
-.legend span {{ margin-right: 1rem; }}
+.legend span {{ margin-right: 1rem; }} figure span {{ margin-right: .5rem; font-size: .8rem; }}
 svg {{ width: 100%; height: auto; }}
 svg text {{ font: 11px system-ui, sans-serif; fill: var(--soft); }}
 .grid {{ stroke: var(--line); fill: none; }}

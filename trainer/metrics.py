@@ -10,13 +10,16 @@ import json
 import logging
 import math
 import os
+import resource
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from rewards import Score
-from trainer.advantages import Advantages
+from trainer.compare import Compared
 from trainer.scoring import ScoredGroup
 
 log = logging.getLogger(__name__)
@@ -65,20 +68,29 @@ def drop_non_finite(metrics: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if name not in bad}
 
 
-def rollout_metrics(scored: Sequence[ScoredGroup], advantages: Advantages) -> dict[str, float]:
+def peak_memory_gb() -> float:
+    """Return the most memory that this process has held: a GPU's where one is used."""
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated() / 1e9
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def rollout_metrics(scored: Sequence[ScoredGroup], compared: Compared) -> dict[str, float]:
     """Describe a scored rollout: rewards, lengths, spread."""
     samples = [sample for group in scored for sample in group.group.samples]
     num_groups, num_tokens = len(scored), sum(len(s.ids) for s in samples)
     unique = sum(len({s.ids for s in group.group.samples}) for group in scored)
-    kept = advantages.advantages_PG[advantages.kept_PG]
-    return {
+    advantages = compared.advantages
+    kept = [abs(a) for example in compared.examples for a in example.advantages]
+    metrics = {
         **score_metrics(scored),
         "completions/length_mean": num_tokens / len(samples),
         "completions/truncated_frac": _mean([s.truncated for s in samples]),
         "completions/unique_frac": unique / len(samples),
         # The mean surprise of what was sampled is an unbiased estimate of the entropy, for free.
-        "entropy": -sum(math.fsum(s.logprobs) for s in samples) / num_tokens,
-        "advantages/abs_mean": float(kept.abs().mean()) if kept.numel() else 0.0,
+        "entropy": -math.fsum(x for s in samples for x in s.logprobs if x == x) / num_tokens,
+        "advantages/abs_mean": _mean(kept) if kept else 0.0,
+        "groups/sampled": num_groups,
         "groups/zero_variance_frac": float(advantages.zero_variance_P.sum()) / num_groups,
         "groups/shaping_only_frac": sum(
             differs_by_shaping_alone(group.scores, kept_G)
@@ -86,6 +98,7 @@ def rollout_metrics(scored: Sequence[ScoredGroup], advantages: Advantages) -> di
         )
         / num_groups,
     }
+    return metrics if compared.kl is None else metrics | {"kl": compared.kl}
 
 
 def differs_by_shaping_alone(scores: Sequence[Score], kept_G: Sequence[bool]) -> bool:
@@ -117,9 +130,11 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def sample_records(
-    step: int, scored: Sequence[ScoredGroup], advantages: Advantages
+    step: int, scored: Sequence[ScoredGroup], compared: Compared
 ) -> list[dict[str, Any]]:
     """Describe every sample of a step, with why it got what it got."""
+    # None: took no part in the loss, being unjudged, of a group without spread, or masked.
+    advantages = {id(e.sample): _mean(e.advantages) for e in compared.examples}
     return [
         {
             "schema_version": SAMPLES_SCHEMA_VERSION,
@@ -132,10 +147,7 @@ def sample_records(
             "score": score.to_dict(),
             "verdict": str(score.verdict),
             "reason": score.reason,
-            # None: took no part in the loss, being unjudged or of a group without spread.
-            "advantage": float(advantages.advantages_PG[p, k])
-            if bool(advantages.kept_PG[p, k])
-            else None,
+            "advantage": advantages.get(id(sample)),
             "finish_reason": sample.finish_reason,
             "num_tokens": len(sample.ids),
         }

@@ -1,56 +1,74 @@
-"""The policy: model, tokenizer, frozen reference, optimiser.
+"""The policy: scorer, tokenizer, frozen reference, optimiser.
 
 Choices:
 
 - Weights, gradients and AdamW's moments are float32 whatever the arithmetic is: at a learning rate
   of 1e-6 an update is below bfloat16's resolution and would be lost. With `dtype="bfloat16"` the
-  passes run under autocast.
+  passes of a single rank run under autocast; several ranks gather their shards in bfloat16 (FSDP2)
+  and reduce gradients in float32.
 - The model stays in eval mode: dropout would make the probability ratio differ from 1 before the
   first update.
-- The reference of the KL term is a frozen copy of the model at the start of the run, also after a
-  resume; with beta 0 none is loaded. It learns nothing, so on a GPU it is held in the dtype of
+- The reference of the KL term is the model at the start of the run, also after a resume: a frozen
+  copy, or with LoRA the same weights without their adapters. With beta 0 none is loaded.
+- What learns nothing (that copy, and the base weights under LoRA) is held on a GPU in the dtype of
   the passes, at half the memory.
-- Only attention's keys and values are cached while sampling; models that keep another state
-  (linear attention, state spaces, convolutions) are refused.
 """
 
 from __future__ import annotations
 
 import logging
-from contextlib import AbstractContextManager, nullcontext
+import math
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import safetensors
 import torch
 import transformers
-from torch import nn
+from torch import Tensor, nn
+from transformers.core_model_loading import revert_weight_conversion
 
-from rewards.errors import ConfigurationError
+from trainer import lora
 from trainer.config import Config
+from trainer.distributed import World, full_tensor, shard
+from trainer.logprobs import TokenLogprobs
+from trainer.model import (
+    choose_attention,
+    choose_dtype,
+    decoder_layers,
+    eos_ids,
+    load_model,
+    load_model_config,
+    load_tokenizer,
+    longest_sequence,
+    recompute_in_backward,
+)
 
 log = logging.getLogger(__name__)
-
-TINY = "tiny"
-
-_CACHED_LAYERS = frozenset({"full_attention", "sliding_attention", "chunked_attention"})
 
 
 @dataclass
 class Policy:
     """What is trained, with all that its passes need."""
 
-    model: transformers.PreTrainedModel
+    scorer: TokenLogprobs
     tokenizer: transformers.PreTrainedTokenizerBase
-    reference: transformers.PreTrainedModel | None
     optimizer: torch.optim.Optimizer
-    compute_dtype: torch.dtype = torch.float32
+    config: Config
+    world: World
+    compute_dtype: torch.dtype
+    frozen: TokenLogprobs | None
+    """The reference, where it is a copy."""
+
+    @property
+    def model(self) -> transformers.PreTrainedModel:
+        """The model that learns, adapters included."""
+        return self.scorer.model
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.model.device
+        """Where the passes run."""
+        return self.world.device
 
     @property
     def eos_ids(self) -> frozenset[int]:
@@ -60,205 +78,102 @@ class Policy:
     @property
     def max_length(self) -> int | None:
         """Longest sequence, prompt included, that the model has positions for."""
-        return getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return longest_sequence(self.model.config)
+
+    @property
+    def pack_tokens(self) -> int:
+        """Tokens of a row that sequences share; 0 = a row each.
+
+        Flash attention alone reads where sequences begin; what others need for a packed row is a
+        mask as large as the row's square.
+        """
+        if self.config.pack_tokens is not None:
+            return self.config.pack_tokens
+        return self.config.micro_batch_tokens if self.scorer.uses_flash_attention else 0
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Return the context that every forward pass runs in."""
-        if self.compute_dtype == torch.float32:
+        if self.compute_dtype != torch.bfloat16 or self.world.size > 1:  # FSDP casts by itself
             return nullcontext()
         return torch.autocast(self.device.type, dtype=self.compute_dtype)
 
+    @contextmanager
+    def reference(self) -> Iterator[TokenLogprobs]:
+        """Lend the scorer of the starting model."""
+        if self.frozen is None:
+            with lora.switched_off(self.model):
+                yield self.scorer
+            return
+        self.frozen.to(self.device)
+        yield self.frozen
+        if self.config.offload_reference:
+            self.frozen.to("cpu")
 
-def eos_ids(
-    model: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase
-) -> frozenset[int]:
-    """Unite the end-of-sequence ids of the generation config and the tokenizer."""
-    ids: set[int] = set()
-    for source in (getattr(model.generation_config, "eos_token_id", None), tokenizer.eos_token_id):
-        if source is not None:
-            ids |= set(source) if isinstance(source, (list, tuple)) else {source}
-    return frozenset(ids)
+    @torch.no_grad()
+    def full_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """Yield each weight's name in a Hugging Face checkpoint, and the whole of it. Collective.
 
-
-def choose_device(name: str) -> torch.device:
-    """Turn the device setting into a device that is there.
-
-    Raises:
-        ConfigurationError: If torch does not know it or the machine does not have it.
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        # Computes and reads back in float64, as sampling does; "meta" and others cannot.
-        torch.ones(1, dtype=torch.float64, device=device).item()
-    except (RuntimeError, AssertionError, ImportError, TypeError) as error:
-        first_line = str(error).split("\n")[0]
-        raise ConfigurationError(
-            f"device {name!r} cannot be used ({first_line}); try auto or cpu"
-        ) from error
-    return device
+        They are in the dtype of the passes; LoRA is merged in, and tied weights come once. One is
+        alive at a time: it may be the policy's own memory, so copy what is to be kept.
+        """
+        for name, parameter in self.model.named_parameters():
+            if lora.is_adapter(name):
+                continue
+            weight = lora.merge(self.model, name, full_tensor(parameter))
+            named = {lora.base_name(name): weight.to(self.compute_dtype)}
+            yield from revert_weight_conversion(self.model, named).items()
 
 
-def choose_dtype(name: str, device: torch.device) -> torch.dtype:
-    """Turn the dtype setting into the arithmetic of the passes."""
-    if name == "auto":
-        bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-        return torch.bfloat16 if bf16 else torch.float32
-    return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
-
-
-def model_path(name: str) -> str:
-    """Return the folder or id that transformers loads for a model setting.
+def load_policy(config: Config, world: World) -> Policy:
+    """Load all parts of a policy, sharded where there are several ranks. Collective.
 
     Raises:
-        ConfigurationError: If it names a folder that is not there or holds no model.
+        ConfigurationError: If a part cannot be loaded, or this machine cannot run it.
     """
-    if name == TINY:
-        from trainer.tiny import TINY_PATH
-
-        return str(TINY_PATH)
-    path = Path(name).expanduser()
-    # The hub has ids of the form name and owner/name; anything else can only be a folder.
-    looks_local = name.startswith(("/", ".", "~")) or name.count("/") > 1 or path.exists()
-    if looks_local and not (path / "config.json").is_file():
-        state = "holds no config.json" if path.is_dir() else "is not a folder"
-        raise ConfigurationError(
-            f"model {name!r} {state}; give 'tiny', a folder in Hugging Face layout, or a model id"
-        )
-    return str(path) if looks_local else name
-
-
-def load_model_config(name: str) -> transformers.PretrainedConfig:
-    """Load a model's config alone, which says whether the model is there.
-
-    Raises:
-        ConfigurationError: If it cannot be loaded.
-    """
-    path = model_path(name)
-    try:
-        config = transformers.AutoConfig.from_pretrained(path)
-    except (OSError, ValueError, KeyError) as error:
-        raise _unloadable(name, error) from error
-    _refuse_scaled_logits(config)
-    if others := set(getattr(config.get_text_config(), "layer_types", None) or ()) - _CACHED_LAYERS:
-        raise _stateful(config, f"layers of type {', '.join(sorted(others))}")
-    return cast(transformers.PretrainedConfig, config)
-
-
-def count_parameters(config: transformers.PretrainedConfig) -> int:
-    """Count the parameters of a model without loading it."""
-    with torch.device("meta"):
-        model = transformers.AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
-    return sum(p.numel() for p in model.parameters())
-
-
-def load_model(
-    name: str, device: torch.device, dtype: torch.dtype = torch.float32
-) -> transformers.PreTrainedModel:
-    """Load a causal language model in eval mode.
-
-    Raises:
-        ConfigurationError: If it cannot be loaded.
-    """
-    config = load_model_config(name)
-    try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(model_path(name), dtype=dtype)
-    except (OSError, ValueError, KeyError, RuntimeError, safetensors.SafetensorError) as error:
-        raise _unloadable(name, error) from error
-    if model._is_stateful:
-        raise _stateful(config, "a state")
-    # Sampling is ours, so the file's settings for it mean nothing here; some of them contradict
-    # each other, and saving would refuse those.
-    model.generation_config = _special_ids_alone(model.generation_config)
-    for parameter in model.parameters():
-        # Weights are loaded as a map of their file: whoever rewrites it would change a running
-        # model, reference included, without a trace.
-        parameter.data = parameter.data.clone()
-    module: nn.Module = model  # transformers wraps `to` in a way that hides its signature
-    return cast(transformers.PreTrainedModel, module.to(device).eval())
-
-
-def load_tokenizer(name: str) -> transformers.PreTrainedTokenizerBase:
-    """Load the tokenizer that goes with a model.
-
-    Raises:
-        ConfigurationError: If it cannot be loaded.
-    """
-    try:
-        return transformers.AutoTokenizer.from_pretrained(model_path(name))
-    except (OSError, ValueError, KeyError) as error:
-        raise _unloadable(name, error) from error
-
-
-def _unloadable(name: str, error: Exception) -> ConfigurationError:
-    why = " ".join(str(error).split())
-    return ConfigurationError(
-        f"cannot load the model {name!r} ({why[:160]}); give 'tiny', a folder in Hugging Face "
-        "layout, or a model id"
-    )
-
-
-def _special_ids_alone(config: transformers.GenerationConfig) -> transformers.GenerationConfig:
-    keys = ("bos_token_id", "eos_token_id", "pad_token_id")
-    ids = {key: getattr(config, key) for key in keys}
-    return transformers.GenerationConfig(**ids)  # type: ignore[no-untyped-call]
-
-
-def _stateful(config: transformers.PretrainedConfig, what: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"models with {what} besides attention's cache ({config.model_type}) are not supported; "
-        "choose a model of attention layers alone"
-    )
-
-
-def _refuse_scaled_logits(config: transformers.PretrainedConfig) -> None:
-    """Refuse models that change logits after their head, which `logprobs` would leave out."""
-    text = config.get_text_config()
-    for key in ("final_logit_softcapping", "logit_scale", "logits_scaling"):
-        if getattr(text, key, None) not in (None, 1, 1.0):
-            raise ConfigurationError(
-                f"models with {key} ({config.model_type}) are not supported; choose another model"
-            )
-
-
-def load_policy(
-    name: str,
-    *,
-    start: str | None = None,
-    device: torch.device,
-    compute_dtype: torch.dtype,
-    with_reference: bool,
-    learning_rate: float,
-    weight_decay: float,
-) -> Policy:
-    """Load all parts of a policy.
-
-    Args:
-        name: The model setting; the reference and the tokenizer come from there.
-        start: Folder of a checkpoint whose weights to start from instead.
-        device: Where everything lives.
-        compute_dtype: Arithmetic of the passes.
-        with_reference: Whether a frozen reference is needed (beta > 0).
-        learning_rate: Peak learning rate.
-        weight_decay: Decoupled decay of matrices.
-
-    Raises:
-        ConfigurationError: If a part cannot be loaded.
-    """
-    model = load_model(start or name, device)
-    reference = None
-    if with_reference:
-        # On the CPU in float32: the KL divergence is then exactly 0 at the start.
-        dtype = compute_dtype if device.type == "cuda" else torch.float32
-        reference = load_model(name, device, dtype).requires_grad_(False)
+    compute_dtype = choose_dtype(config.dtype, world.device)
+    scorer = _load_scorer(config, world, compute_dtype, learns=True)
+    frozen = None
+    if config.beta and not config.lora_rank:
+        frozen = _load_scorer(config, world, compute_dtype, learns=False)
     return Policy(
-        model=model,
-        tokenizer=load_tokenizer(name),
-        reference=reference,
-        optimizer=make_optimizer(model, learning_rate, weight_decay),
+        scorer=scorer,
+        tokenizer=load_tokenizer(config.model),
+        optimizer=make_optimizer(scorer, config.learning_rate, config.weight_decay),
+        config=config,
+        world=world,
         compute_dtype=compute_dtype,
+        frozen=frozen,
     )
+
+
+def _load_scorer(
+    config: Config, world: World, compute_dtype: torch.dtype, *, learns: bool
+) -> TokenLogprobs:
+    """Load the model into a scorer; ranks take turns, so that one whole copy exists at a time."""
+    attention = choose_attention(
+        config.attention, world.device, compute_dtype, load_model_config(config.model)
+    )
+    # On the CPU all is in float32: the KL divergence is then exactly 0 at the start.
+    learns_in_full = learns and not config.lora_rank
+    dtype = torch.float32 if learns_in_full or world.device.type == "cpu" else compute_dtype
+
+    def load() -> TokenLogprobs:
+        model = load_model(config.model, torch.device("cpu"), dtype, attention=attention)
+        if not learns:
+            model.requires_grad_(False)
+        elif config.lora_rank:
+            lora.add_adapters(model, config)
+        layers = decoder_layers(model)
+        if learns and config.gradient_checkpointing:
+            for layer in layers:
+                recompute_in_backward(layer)
+        scorer = TokenLogprobs(model)
+        if world.size > 1:
+            shard(scorer, layers, world, compute_dtype)
+        stays_away = not learns and config.offload_reference
+        return scorer.to("cpu" if stays_away else world.device)
+
+    return world.in_turns(load)
 
 
 def make_optimizer(
@@ -285,18 +200,30 @@ def learning_rate_at(step: int, config: Config) -> float:
 
 
 def apply_gradient(policy: Policy, *, learning_rate: float, max_grad_norm: float) -> float:
-    """Clip the gradient, take one optimiser step, and return the norm before clipping.
+    """Clip the gradient, take one optimiser step, and return the norm before clipping. Collective.
 
     A gradient that is not finite is dropped with a warning: one overflowing batch shall not
-    destroy the weights.
+    destroy the weights. The norm is that of all shards, so all ranks decide alike.
     """
-    for group in policy.optimizer.param_groups:
+    optimizer = policy.optimizer
+    for group in optimizer.param_groups:
         group["lr"] = learning_rate
     limit = max_grad_norm or float("inf")
-    norm = float(nn.utils.clip_grad_norm_(policy.model.parameters(), limit))
-    if norm == norm and norm != float("inf"):
-        policy.optimizer.step()
+    norm = float(full_tensor(nn.utils.clip_grad_norm_(policy.scorer.parameters(), limit)))
+    if math.isfinite(norm):
+        if policy.config.offload_optimizer:
+            _move_moments(optimizer, policy.device)
+        optimizer.step()
+        if policy.config.offload_optimizer:
+            _move_moments(optimizer, torch.device("cpu"))
     else:
         log.warning("the gradient norm is %s; this update is skipped", norm)
-    policy.optimizer.zero_grad(set_to_none=True)
+    optimizer.zero_grad(set_to_none=True)
     return norm
+
+
+def _move_moments(optimizer: torch.optim.Optimizer, device: torch.device) -> None:
+    for state in optimizer.state.values():
+        for key in ("exp_avg", "exp_avg_sq"):
+            if key in state:
+                state[key] = state[key].to(device)

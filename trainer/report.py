@@ -19,6 +19,7 @@ from rich.progress import (
 )
 
 from trainer.config import Config
+from trainer.curves import EVALS
 
 EVAL = "eval/pass@1"
 
@@ -90,6 +91,15 @@ def summarise(row: Mapping[str, float]) -> str:
     return "  ".join(parts)
 
 
+def summarise_eval(row: Mapping[str, float]) -> str:
+    """Write pass@k and majority@k in one line, beginning with pass@1; "" if there was no eval."""
+    rates = {k: v for k, v in row.items() if k.startswith(EVALS)}
+    return "  ".join(
+        f"{name if name == EVAL else name.removeprefix('eval/')} {rate:.3f}"
+        for name, rate in rates.items()
+    )
+
+
 def final_lines(folder: Path, start: float | None, end: float | None) -> list[str]:
     """Write what a run has come to."""
     lines = []
@@ -118,9 +128,7 @@ class PlainReporter:
     def step(self, row: Mapping[str, float]) -> None:
         """Print the step."""
         step = int(row["step"])
-        parts = [f"step {step}/{self._last}", summarise(row)]
-        if EVAL in row:
-            parts.append(f"{EVAL} {row[EVAL]:.3f}")
+        parts = [f"step {step}/{self._last}", summarise(row), summarise_eval(row)]
         if done := step - self._first_step:
             left = (time.monotonic() - self._started) / done * (self._last - step)
             parts.append(f"left {_duration(left)}")
@@ -178,8 +186,8 @@ class LiveReporter:
         """Move the bar on."""
         if self._bar is None:
             return
-        if EVAL in row:
-            self._progress.console.print(f"step {int(row['step'])}: {EVAL} {row[EVAL]:.3f}")
+        if evals := summarise_eval(row):
+            self._progress.console.print(f"step {int(row['step'])}: {evals}")
         self._progress.update(
             self._bar,
             description="training",

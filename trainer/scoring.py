@@ -1,4 +1,8 @@
-"""Groups of completions to scores, and scores to what the loss sees.
+"""Sampling and scoring of prompts, the second hidden behind the first.
+
+A completion is handed to the verifiers as soon as it is sampled, while others are still being
+sampled. With several ranks each samples and scores its share of the prompts; then every rank learns
+everything, so that what follows is computed alike on all of them.
 
 A completion that could not be judged (`value is None`) leaves its group: it is no evidence about
 the policy. If nothing can be judged for several steps on end, the machine is broken and the run
@@ -7,18 +11,20 @@ stops with the cause.
 
 from __future__ import annotations
 
-from collections import Counter
+import threading
+import time
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
-
-import torch
+from types import TracebackType
+from typing import Any, Self
 
 import rewards
 from rewards.errors import RewardsError
-from trainer.advantages import Advantages, group_advantages
-from trainer.batch import Example
-from trainer.rollout import Group
+from rewards.machinery import machinery
+from trainer.distributed import World
+from trainer.rollout import Finished, Group, Prompt, RolloutEngine, Sample, Sampling
 
 MAX_UNJUDGED_STEPS = 3
 
@@ -34,49 +40,170 @@ class ScoredGroup:
     group: Group
     scores: tuple[rewards.Score, ...]
 
+    @property
+    def outcomes(self) -> list[float]:
+        """Correctness of those that were judged; their value where a spec is of shaping alone."""
+        found = [s.value if s.outcome is None else s.outcome for s in self.scores]
+        return [outcome for outcome in found if outcome is not None]
 
-def score_groups(groups: Sequence[Group], specs: Mapping[str, Any]) -> list[ScoredGroup]:
-    """Score all samples of all groups in one batch, so that equal ones are judged once.
+
+@dataclass(frozen=True)
+class RolloutTimes:
+    """Seconds of the slowest rank, and what the others waited for it."""
+
+    rollout_s: float = 0.0
+    """Sampling."""
+    score_s: float = 0.0
+    """Scoring that was left when all was sampled."""
+    score_hidden_s: float = 0.0
+    """Scoring that went on while others were being sampled: what the overlap saves."""
+    idle_s: float = 0.0
+    """Waiting for the slowest rank, on average over ranks."""
+
+    def __add__(self, other: RolloutTimes) -> RolloutTimes:
+        return RolloutTimes(
+            self.rollout_s + other.rollout_s,
+            self.score_s + other.score_s,
+            self.score_hidden_s + other.score_hidden_s,
+            self.idle_s + other.idle_s,
+        )
+
+
+def sample_and_score(
+    engine: RolloutEngine,
+    prompts: Sequence[Prompt],
+    specs: Mapping[str, Any],
+    sampling: Sampling,
+    world: World,
+) -> tuple[list[ScoredGroup], RolloutTimes]:
+    """Sample completions of prompts on all ranks, and score them meanwhile. Collective.
 
     Args:
-        groups: What was sampled.
+        engine: What samples.
+        prompts: The same on all ranks; their ids differ.
         specs: Prompt id -> spec.
+        sampling: How.
+        world: The ranks.
+
+    Returns:
+        On every rank one scored group a prompt, in order, and where the time went.
     """
-    flat = [(group, sample) for group in groups for sample in group.samples]
-    scores = iter(
-        rewards.score_batch(
-            [sample.text for _, sample in flat],
-            [specs[group.prompt.id] for group, _ in flat],
-            groups=[group.prompt.id for group, _ in flat],
-            num_tokens=[len(sample.ids) for _, sample in flat],
-            truncated=[sample.truncated for _, sample in flat],
-            prompts=[group.prompt.text for group, _ in flat],
-        )
-    )
-    return [ScoredGroup(group, tuple(next(scores) for _ in group.samples)) for group in groups]
+    started = time.perf_counter()
+    mine = prompts[engine.replica :: engine.num_replicas]
+    with Scorer(mine, specs) as scorer:
+        for finished in engine.generate(mine, sampling):
+            if engine.leads:
+                scorer.submit(finished)
+        sampled = time.perf_counter()
+        hidden_s = scorer.busy_s
+        scored = scorer.collect() if engine.leads else []
+    times = (sampled - started, time.perf_counter() - sampled, hidden_s)
+    everything = world.gather((scored, times))
+    by_id = {group.group.prompt.id: group for groups, _ in everything for group in groups}
+    return [by_id[prompt.id] for prompt in prompts], _combine([t for _, t in everything])
 
 
-def advantages_of(scored: Sequence[ScoredGroup], *, eps: float) -> Advantages:
-    """Compute the advantages of scored groups."""
-    values_PG = [[score.value for score in group.scores] for group in scored]
-    return group_advantages(
-        torch.tensor(
-            [[0.0 if v is None else v for v in values] for values in values_PG],
-            dtype=torch.float64,
-        ),
-        torch.tensor([[v is not None for v in values] for values in values_PG]),
-        eps=eps,
-    )
+def _combine(times: Sequence[tuple[float, float, float]]) -> RolloutTimes:
+    totals = [rollout_s + score_s for rollout_s, score_s, _ in times]
+    slowest = max(range(len(times)), key=totals.__getitem__)
+    waited = sum(totals[slowest] - total for total in totals) / len(totals)
+    return RolloutTimes(*times[slowest], idle_s=waited)
 
 
-def examples_of(scored: Sequence[ScoredGroup], advantages: Advantages) -> list[Example]:
-    """Collect the samples that take part in the loss."""
-    return [
-        Example(group.group.prompt, sample, float(advantages.advantages_PG[p, k]))
-        for p, group in enumerate(scored)
-        for k, sample in enumerate(group.group.samples)
-        if bool(advantages.kept_PG[p, k])
-    ]
+class Scorer:
+    """Scores completions on background threads, as many as completions are judged at once."""
+
+    def __init__(self, prompts: Sequence[Prompt], specs: Mapping[str, Any]) -> None:
+        self._prompts = prompts
+        self._specs = [specs[prompt.id] for prompt in prompts]
+        self._samples: list[dict[int, Sample]] = [{} for _ in prompts]
+        self._scores: list[dict[int, rewards.Score]] = [{} for _ in prompts]
+        self._compares = [_compares(spec) for spec in self._specs]
+        self._waiting: deque[Finished] = deque()
+        self._futures: list[Future[None]] = []
+        self._num_threads = machinery().num_workers
+        self._pool = ThreadPoolExecutor(self._num_threads, thread_name_prefix="score")
+        self._lock = threading.Lock()
+        self._active, self._since, self._busy_s = 0, 0.0, 0.0
+
+    def submit(self, finished: Finished) -> None:
+        """Have a completion scored; one that is compared with its group waits for `collect`."""
+        self._samples[finished.prompt][finished.k] = finished.sample
+        if not self._compares[finished.prompt]:
+            self._waiting.append(finished)
+            self._futures.append(self._pool.submit(self._score_waiting))
+
+    def collect(self) -> list[ScoredGroup]:
+        """Wait for all scores, and return the groups in the order of their prompts."""
+        for p, compares in enumerate(self._compares):
+            if compares:
+                group = [Finished(p, k, sample) for k, sample in sorted(self._samples[p].items())]
+                self._futures.append(self._pool.submit(self._score, group))
+        for future in self._futures:
+            future.result()
+        return [
+            ScoredGroup(
+                Group(prompt, tuple(samples[k] for k in sorted(samples))),
+                tuple(scores[k] for k in sorted(samples)),
+            )
+            for prompt, samples, scores in zip(
+                self._prompts, self._samples, self._scores, strict=True
+            )
+        ]
+
+    @property
+    def busy_s(self) -> float:
+        """Seconds in which anything was being scored."""
+        with self._lock:
+            return self._busy_s + (time.perf_counter() - self._since if self._active else 0.0)
+
+    def _score_waiting(self) -> None:
+        """Score a thread's fair share of what waits: verifiers do many quick ones at once."""
+        with self._lock:
+            share = max(1, len(self._waiting) // self._num_threads)
+            taken = [self._waiting.popleft() for _ in range(min(share, len(self._waiting)))]
+        if taken:
+            self._score(taken)
+
+    def _score(self, items: Sequence[Finished]) -> None:
+        self._enter(+1)
+        try:
+            scores = rewards.score_batch(
+                [one.sample.text for one in items],
+                [self._specs[one.prompt] for one in items],
+                groups=[one.prompt for one in items],
+                num_tokens=[len(one.sample.ids) for one in items],
+                truncated=[one.sample.truncated for one in items],
+                prompts=[self._prompts[one.prompt].text for one in items],
+            )
+        finally:
+            self._enter(-1)
+        for one, score in zip(items, scores, strict=True):
+            self._scores[one.prompt][one.k] = score
+
+    def _enter(self, change: int) -> None:
+        """Count the threads at work, and the time in which there were any."""
+        with self._lock:
+            now = time.perf_counter()
+            if self._active:
+                self._busy_s += now - self._since
+            self._active, self._since = self._active + change, now
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _compares(spec: Any) -> bool:
+    """Say whether a spec has a part that compares the members of a group."""
+    return any(part.verifier.group for part in rewards.compile_spec(spec).parts)
 
 
 @dataclass

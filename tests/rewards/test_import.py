@@ -23,7 +23,7 @@ def test_importing_rewards_loads_nothing_heavy(python: Python) -> None:
     assert not _loaded(python, "import rewards").intersection(HEAVY)
 
 
-@pytest.mark.parametrize("module", ["math", "code", "format", "length"])
+@pytest.mark.parametrize("module", ["math", "steps", "code", "format", "length"])
 def test_importing_a_verifier_loads_nothing_heavy(python: Python, module: str) -> None:
     assert not _loaded(python, f"import rewards.verifiers.{module}").intersection(HEAVY)
 

@@ -37,6 +37,7 @@ def test_the_built_ins_are_listed() -> None:
         "lean",
         "length",
         "math",
+        "steps",
     }
 
 

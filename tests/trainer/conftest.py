@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from trainer.config import Config
+from trainer.distributed import World
 from trainer.policy import Policy, load_policy
 from trainer.rollout import Prompt
 from trainer.tasks import Row, Task
@@ -74,17 +76,20 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def tied_folder(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model with one matrix for embedding and head."""
+    folder = tmp_path_factory.mktemp("tied")
+    shutil.copytree(model_folder, folder, dirs_exist_ok=True)
+    config = LlamaConfig.from_pretrained(model_folder, tie_word_embeddings=True)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture
-def policy(model_folder: Path) -> Policy:
+def policy(base_config: Config) -> Policy:
     """A fresh policy with a reference."""
-    return load_policy(
-        str(model_folder),
-        device=torch.device("cpu"),
-        compute_dtype=torch.float32,
-        with_reference=True,
-        learning_rate=1e-3,
-        weight_decay=0.0,
-    )
+    return load_policy(replace(base_config, learning_rate=1e-3), World())
 
 
 @pytest.fixture(scope="session")
@@ -156,7 +161,7 @@ def base_config(model_folder: Path, plugin: str) -> Config:
         group_size=4,
         max_new_tokens=8,
         learning_rate=3e-3,
-        micro_batch_size=5,
+        micro_batch_tokens=60,
         eval_every=3,
         eval_prompts=6,
         eval_samples=2,

@@ -1,84 +1,113 @@
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+
 import pytest
 import torch
 
-from trainer.batch import Example, collate, micro_batches
-from trainer.logprobs import completion_logprobs
-from trainer.policy import Policy
+from trainer.batch import Example, Row, collate, plan_micro_batches, plan_rows
 from trainer.rollout import Prompt, Sample
 
 CPU = torch.device("cpu")
 
 
-def example(prompt: list[int], completion: list[int], advantage: float = 1.0) -> Example:
+def example(prompt: Sequence[int], completion: Sequence[int], advantage: float = 1.0) -> Example:
     return Example(
         Prompt("p", tuple(prompt), ""),
         Sample(tuple(completion), tuple(-0.5 for _ in completion), "stop", ""),
-        advantage,
+        tuple(advantage for _ in completion),
     )
+
+
+def some_examples(count: int, seed: int = 0) -> list[Example]:
+    rng = random.Random(seed)
+    return [
+        example([3] * rng.randint(1, 9), [4] * rng.randint(1, 30), float(i)) for i in range(count)
+    ]
+
+
+def width(row: Row) -> int:
+    return sum(e.length for e in row)
 
 
 PAIR = [example([3, 4], [5, 6]), example([7], [8])]
 
 
-def test_tensors_are_laid_out_as_documented() -> None:
-    batch = collate(PAIR, CPU)
+def test_tensors_of_one_row_are_laid_out_as_documented() -> None:
+    batch = collate([PAIR], CPU)
+    assert batch.ids_BT.tolist() == [[3, 4, 5, 6, 7, 8]]
+    assert batch.position_BT.tolist() == [[0, 1, 2, 3, 0, 1]]
+    assert batch.source_N.tolist() == [1, 2, 4]
+    assert batch.targets_N.tolist() == [5, 6, 8]
+    assert batch.sequence_N.tolist() == [0, 0, 1]
+    assert (batch.num_sequences, batch.packed) == (2, True)
+
+
+def test_tensors_of_several_rows_are_padded_on_the_right() -> None:
+    batch = collate([[PAIR[0]], [PAIR[1]]], CPU)
     assert batch.ids_BT.tolist() == [[3, 4, 5, 6], [7, 8, 0, 0]]
-    assert batch.source_BT.int().tolist() == [[0, 1, 1, 0], [1, 0, 0, 0]]
-    assert batch.targets_BC.tolist() == [[5, 6], [8, 0]]
-    assert batch.mask_BC.int().tolist() == [[1, 1], [1, 0]]
+    assert batch.source_N.tolist() == [1, 2, 4]
+    assert not batch.packed
 
 
-def test_an_end_token_equal_to_the_padding_counts() -> None:
+def test_padding_never_looks_like_another_sequence() -> None:
+    batch = collate([PAIR, [example([3], [5, 6, 7, 8, 9, 10, 11])]], CPU)
+    assert batch.position_BT.tolist()[0] == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
+def test_trl_4970_an_end_token_equal_to_the_padding_counts() -> None:
     # trl 4970, 6357: with pad == eos, a mask made from values drops the real end token.
-    batch = collate([example([3], [5, 0]), example([3], [0])], CPU)
-    assert batch.mask_BC.int().tolist() == [[1, 1], [1, 0]]
+    batch = collate([[example([3], [5, 0])], [example([3], [0])]], CPU)
+    assert batch.targets_N.tolist() == [5, 0, 0]
 
 
-def test_micro_batches_hold_every_example_once() -> None:
-    examples = [example([3] * (1 + i % 3), [4] * (1 + i % 5), float(i)) for i in range(11)]
-    batches = micro_batches(examples, 4, CPU)
-    assert [len(b.advantages_B) for b in batches] == [4, 4, 3]
-    assert sorted(a for b in batches for a in b.advantages_B.tolist()) == list(range(11))
+@pytest.mark.parametrize("pack_tokens", [0, 20, 64])
+@pytest.mark.parametrize("tokens", [1, 64, 10_000])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_every_example_is_in_one_micro_batch(pack_tokens: int, tokens: int, ranks: int) -> None:
+    examples = some_examples(23)
+    plan = plan_micro_batches(examples, tokens=tokens, pack_tokens=pack_tokens, ranks=ranks)
+    seen = [e.advantages[0] for share in plan for rows in share for row in rows for e in row]
+    assert sorted(seen) == list(range(23))
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 100])
-def test_chunks_do_not_change_log_probabilities(policy: Policy, chunk: int) -> None:
-    batch = collate(PAIR, CPU)
-    expected = completion_logprobs(policy.model, batch, temperature=0.8)
-    chunked = completion_logprobs(policy.model, batch, temperature=0.8, chunk=chunk)
-    assert torch.allclose(chunked, expected, atol=1e-6)
+@pytest.mark.parametrize("count", [1, 2, 7, 23])
+@pytest.mark.parametrize("ranks", [1, 2, 8])
+def test_all_ranks_have_as_many_micro_batches(count: int, ranks: int) -> None:
+    plan = plan_micro_batches(some_examples(count), tokens=64, pack_tokens=0, ranks=ranks)
+    assert len(plan) == ranks
+    assert len({len(share) for share in plan}) == 1
 
 
-def test_chunks_do_not_change_the_gradient(policy: Policy) -> None:
-    batch = collate(PAIR, CPU)
-    gradients = []
-    for chunk in (1, 100):
-        policy.model.zero_grad()
-        completion_logprobs(policy.model, batch, temperature=1.0, chunk=chunk).sum().backward()
-        gradients.append(policy.model.get_output_embeddings().weight.grad)
-    assert torch.allclose(gradients[0], gradients[1], atol=1e-6)
+@pytest.mark.parametrize("pack_tokens", [0, 64])
+def test_micro_batches_stay_within_their_tokens(pack_tokens: int) -> None:
+    plan = plan_micro_batches(some_examples(50), tokens=128, pack_tokens=pack_tokens, ranks=2)
+    for rows in (rows for share in plan for rows in share if len(rows) > 1):
+        assert len(rows) * max(width(row) for row in rows) <= 128
 
 
-def test_padding_does_not_change_log_probabilities(policy: Policy) -> None:
-    together = completion_logprobs(policy.model, collate(PAIR, CPU), temperature=1.0)
-    alone = completion_logprobs(policy.model, collate(PAIR[1:], CPU), temperature=1.0)
-    assert together[1, 0].item() == pytest.approx(alone[0, 0].item(), abs=1e-6)
+def test_packed_rows_are_nearly_full() -> None:
+    rows = plan_rows(some_examples(200), pack_tokens=256)
+    assert all(width(row) <= 256 for row in rows)
+    assert sum(width(row) for row in rows[:-1]) / (256 * (len(rows) - 1)) > 0.97
 
 
-def test_log_probabilities_equal_a_plain_forward_pass(policy: Policy) -> None:
-    with torch.no_grad():
-        logprobs_BC = completion_logprobs(policy.model, collate(PAIR, CPU), temperature=0.5)
-        logits_TV = policy.model(torch.tensor([[3, 4, 5, 6]])).logits[0] / 0.5
-    expected = logits_TV.log_softmax(-1)[[1, 2], [5, 6]]
-    assert torch.allclose(logprobs_BC[0], expected, atol=1e-6)
-    assert logprobs_BC[1, 1] == 0  # padding
+def test_a_sequence_longer_than_a_pack_has_a_row_of_its_own() -> None:
+    long = example([3] * 40, [4] * 60)
+    rows = plan_rows([*some_examples(5), long], pack_tokens=50)
+    assert [long] in rows
 
 
-def test_weights_in_bfloat16_still_give_float32_log_probabilities(policy: Policy) -> None:
-    with torch.no_grad():
-        logprobs_BC = completion_logprobs(
-            policy.model.bfloat16(), collate(PAIR, CPU), temperature=1.0
-        )
-    assert logprobs_BC.dtype == torch.float32
+def test_the_work_of_ranks_is_balanced() -> None:
+    # Ranks wait for each other in each micro-batch, so each round counts.
+    plan = plan_micro_batches(some_examples(400), tokens=256, pack_tokens=256, ranks=4)
+    for round_ in zip(*plan, strict=True):
+        loads = [sum(width(row) for row in rows) for rows in round_ if rows]
+        assert max(loads) <= 1.1 * min(loads) or len(loads) < 4 or round_ is not plan[0][0]
+
+
+def test_without_padding_little_is_wasted() -> None:
+    plan = plan_micro_batches(some_examples(200), tokens=512, pack_tokens=0)
+    padded = sum(len(rows) * max(width(row) for row in rows) for rows in plan[0])
+    assert sum(e.length for e in some_examples(200)) / padded > 0.9

@@ -200,7 +200,7 @@ def test_a_full_gpu_is_1_and_one_line_that_says_what_to_lower(
     assert err.count("\n") == 1
     assert "CUDA out of memory" in err
     assert "lower rollout_batch_size" in err
-    assert "micro_batch_size" in err
+    assert "micro_batch_tokens" in err
 
 
 def test_the_run_folder_is_named_after_task_model_and_time() -> None:

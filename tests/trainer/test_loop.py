@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch.distributed.checkpoint import FileSystemReader
 
 from rewards.errors import ConfigurationError, SpecError
 from trainer import loop, run_folder, scoring
@@ -23,7 +25,10 @@ EVERY_STEP = {
     "completions/length_mean",
     "completions/truncated_frac", "completions/unique_frac", "tokens_per_s", "time/rollout_s",
     "time/score_s", "time/update_s", "time/step_s", "verify/unjudged_frac",
-    "rollout/logprob_diff_mean", "rollout/logprob_diff_max", "lr",
+    "rollout/logprob_diff_mean", "rollout/logprob_diff_max", "lr", "rollout/gen_kl_error",
+    "rollout/token_mult_prob_error", "rollout/weight_mean", "rollout/masked_frac",
+    "rollout/logprob_missing_frac", "groups/sampled", "groups/rounds", "tokens_per_s_per_gpu",
+    "memory/peak_gb", "time/score_hidden_s", "time/logprobs_s", "time/sync_s", "time/idle_s",
 }  # fmt: skip
 
 
@@ -263,8 +268,11 @@ def test_bfloat16_passes_still_train_float32_weights(config: Config, task: Task)
     folder = train(config, task).folder
     rows = lines(folder / "metrics.jsonl")[1:]
     assert all(0 < row["rollout/logprob_diff_mean"] < 0.1 for row in rows)
-    saved = json.loads((folder / "checkpoints" / "step-000002" / "config.json").read_text())
-    assert saved["dtype"] == "float32"
+    checkpoint = folder / "checkpoints" / "step-000002"
+    metadata = FileSystemReader(checkpoint / "shards").read_metadata().state_dict_metadata
+    assert {saved.properties.dtype for saved in metadata.values()} == {torch.float32}
+    # What others load is in the dtype that it was trained to be used in.
+    assert json.loads((checkpoint / "config.json").read_text())["dtype"] == "bfloat16"
 
 
 def test_without_beta_no_reference_is_loaded(config: Config, task: Task) -> None:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
-import torch
 
 from rewards import Score
-from trainer.advantages import group_advantages
-from trainer.evaluate import pass_at_1
+from trainer.compare import Compared, compare_groups
+from trainer.config import Config
 from trainer.metrics import (
     JsonlFile,
     drop_non_finite,
@@ -16,8 +16,9 @@ from trainer.metrics import (
     sample_records,
     score_metrics,
 )
+from trainer.policy import Policy
 from trainer.rollout import Group, Prompt, Sample
-from trainer.scoring import ScoredGroup, advantages_of
+from trainer.scoring import ScoredGroup
 from trainer.tasks.rows import read_jsonl
 
 RIGHT = Score(1.0, "correct", outcome=1.0)  # type: ignore[arg-type]
@@ -32,6 +33,10 @@ def group(*scores: Score, length: int = 2) -> ScoredGroup:
         for k in range(len(scores))
     )
     return ScoredGroup(Group(Prompt("p", (3,), "ask"), samples), scores)
+
+
+def compare(scored: list[ScoredGroup]) -> Compared:
+    return compare_groups(cast(Policy, None), scored, Config())  # asked for KL and steps alone
 
 
 def test_unjudged_completions_enter_no_mean() -> None:
@@ -58,7 +63,7 @@ def test_parts_have_their_own_means() -> None:
 
 def test_rollout_metrics_describe_lengths_and_spread() -> None:
     scored = [group(RIGHT, WRONG), group(RIGHT, RIGHT, length=4)]
-    metrics = rollout_metrics(scored, advantages_of(scored, eps=1e-6))
+    metrics = rollout_metrics(scored, compare(scored))
     assert metrics["completions/length_mean"] == 3.0
     assert metrics["completions/truncated_frac"] == 0.5
     assert metrics["completions/unique_frac"] == 0.5
@@ -69,7 +74,7 @@ def test_rollout_metrics_describe_lengths_and_spread() -> None:
 
 def test_a_sample_record_says_why_it_got_what_it_got() -> None:
     scored = [group(RIGHT, UNJUDGED, WRONG)]
-    first, second, third = sample_records(7, scored, advantages_of(scored, eps=1e-6))
+    first, second, third = sample_records(7, scored, compare(scored))
     assert (first["schema_version"], first["step"], first["group"]) == (1, 7, 0)
     assert (first["prompt"], first["completion"]) == ("ask", "text 0")
     assert (first["verdict"], first["finish_reason"], first["num_tokens"]) == (
@@ -84,8 +89,7 @@ def test_a_sample_record_says_why_it_got_what_it_got() -> None:
 
 def test_sample_records_are_json() -> None:
     scored = [group(RIGHT.replace(evidence={"odd": {1, 2}}), WRONG)]
-    advantages = group_advantages(torch.zeros(1, 2), torch.ones(1, 2, dtype=torch.bool), eps=1e-6)
-    for record in sample_records(1, scored, advantages):
+    for record in sample_records(1, scored, compare(scored)):
         json.dumps(record, default=repr)
 
 
@@ -126,19 +130,6 @@ def test_any_text_a_model_writes_can_be_logged(tmp_path: Path) -> None:
     assert len((tmp_path / "x.jsonl").read_text().split("\n")) == 2
 
 
-def test_pass_at_1_counts_only_what_is_wholly_right() -> None:
-    assert pass_at_1([group(RIGHT, HALF, WRONG, UNJUDGED)]) == pytest.approx(1 / 3)
-
-
-def test_pass_at_1_reads_the_outcome_and_not_the_shaped_reward() -> None:
-    shaped = Score(0.7, "correct", outcome=1.0)  # type: ignore[arg-type]
-    assert pass_at_1([group(shaped)]) == 1.0
-
-
-def test_without_outcomes_there_is_no_pass_at_1() -> None:
-    assert pass_at_1([group(UNJUDGED)]) is None
-
-
 def test_groups_that_differ_by_shaping_alone_are_counted() -> None:
     long_but_right = Score(0.8, "correct", outcome=1.0)  # type: ignore[arg-type]
     scored = [
@@ -147,11 +138,11 @@ def test_groups_that_differ_by_shaping_alone_are_counted() -> None:
         group(RIGHT, RIGHT),
         group(RIGHT, long_but_right.replace(outcome=None)),
     ]
-    metrics = rollout_metrics(scored, advantages_of(scored, eps=1e-6))
+    metrics = rollout_metrics(scored, compare(scored))
     assert metrics["groups/shaping_only_frac"] == 0.25
 
 
 def test_a_group_without_outcomes_is_not_called_shaping_alone() -> None:
     scored = [group(RIGHT.replace(outcome=None), WRONG.replace(outcome=None))]
-    metrics = rollout_metrics(scored, advantages_of(scored, eps=1e-6))
+    metrics = rollout_metrics(scored, compare(scored))
     assert metrics["groups/shaping_only_frac"] == 0.0

@@ -11,7 +11,7 @@ from trainer import report
 from trainer.config import Config
 from trainer.curves import render
 from trainer.loop import train
-from trainer.report import LiveReporter, PlainReporter, summarise
+from trainer.report import LiveReporter, PlainReporter, summarise, summarise_eval
 from trainer.scoring import UnjudgedError
 from trainer.tasks import Task
 
@@ -27,6 +27,12 @@ def test_a_summary_has_reward_loss_kl_length_and_speed() -> None:
 
 def test_a_summary_names_what_could_not_be_judged() -> None:
     assert summarise({"step": 1, "verify/unjudged_frac": 1.0}) == "unjudged 100%"
+
+
+def test_an_eval_line_has_pass_and_majority_in_order() -> None:
+    row = ROW | {"eval/pass@4": 0.9, "eval/maj@4": 0.8, "eval/length_mean": 31.0}
+    assert summarise_eval(row) == "eval/pass@1 0.750  pass@4 0.900  maj@4 0.800"
+    assert summarise_eval({"step": 1}) == ""
 
 
 def test_plain_lines_tell_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,3 +108,23 @@ def test_a_curve_has_a_point_for_every_step() -> None:
     page = render("run", [{"step": s, "reward/mean": s / 10} for s in range(1, 8)], "")
     assert page.count("L") >= 6
     assert "reward 0.100 → 0.700" in page
+
+
+def test_the_page_shows_evals_and_where_the_seconds_go() -> None:
+    rows = [
+        {
+            "step": s,
+            "eval/pass@1": 0.2,
+            "eval/maj@4": 0.3,
+            "time/rollout_s": 2.0,
+            "time/idle_s": 1.0,
+        }
+        for s in (1, 2)
+    ]
+    page = render("run", rows, "")
+    charts = [chart.partition("<svg")[0] for chart in page.split("<figcaption>")[1:]]
+    assert [chart.partition("<")[0] for chart in charts] == ["eval", "where the seconds go"]
+    assert "pass@1" in charts[0]
+    assert "maj@4" in charts[0]
+    assert "rollout" in charts[1]
+    assert "score" not in charts[1]

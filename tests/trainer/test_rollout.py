@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
 
-from trainer.policy import Policy
-from trainer.rollout import Group, Prompt, Sample, hf
-from trainer.rollout.hf import HFEngine, stream_seed
+from tests.trainer.ranks import run_ranks
+from trainer.config import Config
+from trainer.distributed import World
+from trainer.policy import Policy, load_policy
+from trainer.rollout import Group, Prompt, Sample, Sampling, collect, hf, stream_seed
+from trainer.rollout.engines import open_engine
+from trainer.rollout.hf import HFEngine
 
 
 def sample(
@@ -18,16 +24,13 @@ def sample(
     num_samples: int = 4,
     max_new_tokens: int = 12,
     temperature: float = 1.0,
+    top_p: float = 1.0,
     stream: str = "0/1",
     max_rows: int = 512,
 ) -> list[Group]:
-    return HFEngine(policy, max_rows=max_rows).generate(
-        prompts,
-        num_samples=num_samples,
-        max_new_tokens=max_new_tokens,
-        temperature=temperature,
-        stream=stream,
-    )
+    engine = HFEngine(policy, replace(policy.config, rollout_batch_size=max_rows))
+    sampling = Sampling(num_samples, max_new_tokens, stream, temperature, top_p)
+    return collect(prompts, engine.generate(prompts, sampling))
 
 
 def ids(groups: list[Group]) -> dict[str, list[tuple[int, ...]]]:
@@ -176,3 +179,86 @@ def test_sampling_leaves_the_policy_as_it_was(policy: Policy, prompts: list[Prom
     sample(policy, prompts)
     assert all(torch.equal(before[k], v) for k, v in policy.model.state_dict().items())
     assert all(p.grad is None for p in policy.model.parameters())
+
+
+def test_completions_are_handed_out_as_they_finish(policy: Policy, prompts: list[Prompt]) -> None:
+    engine = HFEngine(policy, policy.config)
+    lengths = [len(f.sample.ids) for f in engine.generate(prompts, Sampling(4, 12, "0/1"))]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < 12
+
+
+def test_the_caller_does_not_find_itself_in_the_modes_of_sampling(
+    policy: Policy, prompts: list[Prompt]
+) -> None:
+    policy.compute_dtype = torch.bfloat16
+    finished = HFEngine(policy, policy.config).generate(prompts, Sampling(1, 12, "0/1"))
+    next(finished)
+    assert not torch.is_inference_mode_enabled()
+    assert not torch.is_autocast_enabled("cpu")
+
+
+def test_sampling_may_be_given_up_and_begun_again(
+    policy: Policy, prompts: list[Prompt], groups: list[Group]
+) -> None:
+    engine = HFEngine(policy, policy.config)
+    finished = engine.generate(prompts, Sampling(4, 12, "0/1"))
+    list(itertools.islice(finished, 3))
+    finished.close()
+    assert collect(prompts, engine.generate(prompts, Sampling(4, 12, "0/1"))) == groups
+
+
+def test_top_p_draws_from_the_most_likely_tokens_of_that_total(policy: Policy) -> None:
+    prompt = Prompt("p", (5, 6), "c d")
+    drawn = sample(policy, [prompt], num_samples=500, max_new_tokens=1, top_p=0.6)[0].samples
+    with torch.no_grad():
+        p_V = policy.model(torch.tensor([prompt.ids])).logits[0, -1].softmax(-1)
+    order = p_V.argsort(descending=True).tolist()
+    size = next(n for n in range(1, len(order)) if p_V[order[:n]].sum() >= 0.6)
+    assert {s.ids[0] for s in drawn} == set(order[:size])
+    total = float(p_V[order[:size]].sum())
+    for s in drawn:
+        expected = float((p_V[s.ids[0]] / total).log())
+        assert s.logprobs[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_training_has_no_top_p_that_would_bias_the_ratio() -> None:
+    # trl 6789: log-probabilities of the kept tokens alone are no match for the trainer's.
+    assert [name for name in vars(Config()) if "top_" in name or "min_p" in name] == ["eval_top_p"]
+
+
+def test_without_a_gpu_transformers_samples(policy: Policy) -> None:
+    assert isinstance(open_engine(policy, policy.config, 64), HFEngine)
+
+
+def _shares(world: World, configs: list[Config], prompts: list[Prompt]) -> list[list[Group]]:
+    """For each config, sample this rank's share before and after an update of sharded weights."""
+    shares = []
+    for config in configs:
+        policy = load_policy(config, world)
+        engine = open_engine(policy, config, 64)
+        mine = prompts[engine.replica :: engine.num_replicas]
+        for _ in range(2):
+            engine.sync()
+            shares.append(collect(mine, engine.generate(mine, Sampling(2, 8, "0/1"))))
+            for parameter in policy.model.parameters():
+                if parameter.requires_grad:
+                    parameter.grad = torch.ones_like(parameter)
+            policy.optimizer.step()
+    return shares
+
+
+def test_two_ranks_sample_what_one_does_before_and_after_updates(
+    base_config: Config, prompts: list[Prompt]
+) -> None:
+    base = replace(base_config, learning_rate=0.05, beta=0.0)
+    configs = [base, replace(base, lora_rank=4)]
+    alone = _shares(World(), configs, prompts[:6])
+    first, second = run_ranks(_shares, configs, prompts[:6])
+    mixed = [
+        [group for pair in zip(*share, strict=True) for group in pair]
+        for share in zip(first, second, strict=True)
+    ]
+    assert [ids(groups) for groups in mixed] == [ids(groups) for groups in alone]
+    assert ids(alone[0]) != ids(alone[1])
+    assert ids(alone[2]) != ids(alone[3])

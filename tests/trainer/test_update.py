@@ -2,159 +2,306 @@ from __future__ import annotations
 
 import copy
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import torch
 
-from trainer.batch import Example, collate
-from trainer.config import Config, LossAggregation
-from trainer.logprobs import completion_logprobs
-from trainer.policy import Policy
-from trainer.rollout import Prompt
-from trainer.rollout.hf import HFEngine
-from trainer.update import DisagreementError, update_policy
+from tests.trainer.ranks import run_ranks
+from trainer.batch import Example
+from trainer.config import Config
+from trainer.distributed import World, full_tensor
+from trainer.policy import Policy, load_policy
+from trainer.rollout import Prompt, Sample
+from trainer.update import DisagreementError, _split, reference_kl, update_policy
+
+LOSSES = ["grpo", "dr_grpo", "dapo", "bnpo", "gspo", "cispo"]
 
 
-@pytest.fixture
-def examples(policy: Policy, prompts: list[Prompt]) -> list[Example]:
-    groups = HFEngine(policy).generate(
-        prompts[:5], num_samples=3, max_new_tokens=8, temperature=1.0, stream="t"
-    )
-    rng = random.Random(0)
-    return [Example(g.prompt, s, rng.gauss(0, 1)) for g in groups for s in g.samples]
-
-
-@pytest.fixture
-def double_policy(policy: Policy) -> Policy:
-    """In float64, and away from its reference so that the KL has a gradient."""
-    policy.model.double()
-    assert policy.reference is not None
-    policy.reference.double()
-    torch.manual_seed(1)
+def scored_by(policy: Policy, prompt: Prompt, ids: tuple[int, ...]) -> tuple[float, ...]:
+    """Log-probabilities of a completion by a plain forward pass."""
     with torch.no_grad():
-        for parameter in policy.model.parameters():
-            parameter += 0.02 * torch.randn_like(parameter)
+        logits_TV = policy.model(torch.tensor([[*prompt.ids, *ids]])).logits[0].double()
+    start = len(prompt.ids) - 1
+    logprobs_CV = logits_TV.log_softmax(-1)[start : start + len(ids)]
+    return tuple(float(logprobs_CV[t, token]) for t, token in enumerate(ids))
+
+
+@pytest.fixture(scope="module")
+def examples(base_config: Config, prompts: list[Prompt]) -> list[Example]:
+    """Three completions for each of five prompts, of one to nine tokens."""
+    policy, rng = load_policy(base_config, World()), random.Random(0)
+    made = []
+    for prompt in prompts[:5]:
+        for _ in range(3):
+            ids = tuple(rng.randrange(1, 19) for _ in range(rng.randint(1, 9)))
+            sample = Sample(ids, scored_by(policy, prompt, ids), "length", "")
+            made.append(Example(prompt, sample, (rng.gauss(0, 1),) * len(ids)))
+    return made
+
+
+def away(policy: Policy, dtype: torch.dtype, by: float = 0.002) -> Policy:
+    """Move a policy away from its reference, so that the KL has a gradient."""
+    for scorer in (policy.scorer, policy.frozen):
+        if scorer is not None:
+            scorer.to(dtype)
+    for i, (_, parameter) in enumerate(sorted(policy.model.named_parameters())):
+        with torch.no_grad():
+            whole = full_tensor(parameter)
+            noise = torch.randn(whole.shape, generator=torch.Generator().manual_seed(i))
+            local = parameter.to_local() if hasattr(parameter, "to_local") else parameter
+            rows = -(-whole.shape[0] // policy.world.size)  # FSDP shards the first dimension
+            first = rows * policy.world.rank
+            local += by * noise[first : first + len(local)].to(dtype)
     return policy
 
 
-def gradient(policy: Policy, examples: list[Example], config: Config) -> torch.Tensor:
+def gradient(
+    world: World, config: Config, examples: list[Example], dtype: torch.dtype
+) -> tuple[torch.Tensor, float]:
     """The gradient of a step, read from plain gradient descent with learning rate 1."""
-    trial = copy.deepcopy(policy)
-    trial.optimizer = torch.optim.SGD(trial.model.parameters(), lr=1.0)
-    update_policy(trial, examples, replace(config, max_grad_norm=0.0), learning_rate=1.0)
-    return torch.cat(
-        [
-            (before - after).detach().flatten()
-            for before, after in zip(
-                policy.model.parameters(), trial.model.parameters(), strict=True
-            )
-        ]
-    )
+    config = replace(config, max_grad_norm=0.0)
+    policy = away(load_policy(config, world), dtype)
+    before = [full_tensor(p.detach()).clone() for p in policy.model.parameters()]
+    policy.optimizer = torch.optim.SGD(policy.model.parameters(), lr=1.0)
+    loss = update_policy(policy, examples, config, learning_rate=1.0)["loss"]
+    after = [full_tensor(p.detach()) for p in policy.model.parameters()]
+    return torch.cat([(b - a).flatten() for b, a in zip(before, after, strict=True)]), loss
 
 
-@pytest.mark.parametrize("aggregation", ["token", "sequence"])
-def test_the_gradient_does_not_depend_on_the_micro_batch_size(
-    double_policy: Policy, examples: list[Example], config: Config, aggregation: LossAggregation
+def same(config: Config, examples: list[Example], dtype: torch.dtype, bound: float) -> None:
+    """Compare ways of cutting up one step, micro-batches of one sequence first."""
+    ways = [
+        replace(config, micro_batch_tokens=tokens, pack_tokens=pack)
+        for tokens, pack in ((1, 0), (40, 0), (10_000, 0), (40, 40), (10_000, 10_000))
+    ]
+    reference, loss = gradient(World(), ways[0], examples, dtype)
+    assert reference.abs().max() > 1e-3
+    for way in ways[1:]:
+        other, other_loss = gradient(World(), way, examples, dtype)
+        assert (reference - other).norm() < bound * reference.norm()
+        assert abs(loss - other_loss) < bound * max(1.0, abs(loss))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_gradient_does_not_depend_on_micro_batches_or_packing(
+    base_config: Config, examples: list[Example], loss: str
 ) -> None:
     # trl 5619, OpenRLHF 1249, prime-rl 2562, verl 6957.
-    config = replace(config, loss_aggregation=aggregation)
-    gradients = [
-        gradient(double_policy, examples, replace(config, micro_batch_size=size))
-        for size in (1, 4, 15)
-    ]
-    assert gradients[0].abs().max() > 1e-3
-    for other in gradients[1:]:
-        assert (gradients[0] - other).abs().max() < 1e-9
+    same(replace(base_config, loss=loss), examples, torch.float64, 1e-9)  # type: ignore[arg-type]
 
 
-def test_the_loss_does_not_depend_on_the_micro_batch_size(
-    double_policy: Policy, examples: list[Example], config: Config
+def test_in_float32_it_depends_on_them_by_rounding_alone(
+    base_config: Config, examples: list[Example]
 ) -> None:
-    metrics = [
-        update_policy(
-            copy.deepcopy(double_policy),
-            examples,
-            replace(config, micro_batch_size=size),
-            learning_rate=1e-3,
-        )
-        for size in (2, 15)
-    ]
-    assert metrics[0]["loss"] == pytest.approx(metrics[1]["loss"], abs=1e-9)
-    assert metrics[0]["kl"] == pytest.approx(metrics[1]["kl"], abs=1e-9)
+    same(base_config, examples, torch.float32, 1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.float64, 1e-9), (torch.float32, 1e-5)])
+def test_the_gradient_does_not_depend_on_the_number_of_ranks(
+    base_config: Config, examples: list[Example], dtype: torch.dtype, bound: float
+) -> None:
+    for loss, some in (("dapo", examples), ("grpo", examples[:3])):
+        config = replace(base_config, loss=loss)  # type: ignore[arg-type]
+        alone, loss_alone = gradient(World(), config, some, dtype)
+        for shared, shared_loss in run_ranks(gradient, config, some, dtype):
+            assert (alone - shared).norm() < bound * alone.norm()
+            assert abs(loss_alone - shared_loss) < bound
+
+
+def test_a_rank_without_work_of_its_own_keeps_step(
+    base_config: Config, examples: list[Example]
+) -> None:
+    alone, _ = gradient(World(), base_config, examples[:1], torch.float64)
+    for shared, _ in run_ranks(gradient, base_config, examples[:1], torch.float64):
+        assert (alone - shared).norm() < 1e-9 * alone.norm()
+
+
+def test_trl_6369_masked_tokens_leave_the_denominator(
+    base_config: Config, examples: list[Example]
+) -> None:
+    # A completion whose every token is masked leaves the step as if it had never been there.
+    config = replace(base_config, rollout_correction="mask", beta=0.0)
+    shortest = min(examples, key=lambda e: e.length)
+    others = [e for e in examples if e is not shortest]
+    lower = tuple(x - 1.0 for x in shortest.sample.logprobs)
+    odd = replace(shortest, sample=replace(shortest.sample, logprobs=lower))
+    with_odd, _ = gradient(World(), config, [odd, *others], torch.float64)
+    without, _ = gradient(World(), config, others, torch.float64)
+    assert (with_odd - without).norm() < 1e-9 * without.norm()
 
 
 def test_at_the_reference_the_kl_is_zero(
-    policy: Policy, examples: list[Example], config: Config
+    policy: Policy, examples: list[Example], base_config: Config
 ) -> None:
-    assert update_policy(policy, examples, config, learning_rate=1e-3)["kl"] == 0.0
+    metrics = update_policy(policy, examples, base_config, learning_rate=1e-3)
+    assert metrics["kl"] == 0.0
 
 
-def test_without_a_reference_there_is_no_kl(
-    policy: Policy, examples: list[Example], config: Config
-) -> None:
-    policy.reference = None
+def test_without_beta_no_reference_is_loaded(base_config: Config, examples: list[Example]) -> None:
+    config = replace(base_config, beta=0.0)
+    policy = load_policy(config, World())
+    assert policy.frozen is None
     assert "kl" not in update_policy(policy, examples, config, learning_rate=1e-3)
 
 
-def test_rollout_and_trainer_agree_on_log_probabilities(
-    policy: Policy, examples: list[Example], config: Config
+def test_rollout_and_trainer_agree(
+    policy: Policy, examples: list[Example], base_config: Config
 ) -> None:
-    metrics = update_policy(policy, examples, config, learning_rate=1e-3)
-    assert 0 < metrics["rollout/logprob_diff_max"] < 1e-4
+    metrics = update_policy(policy, examples, base_config, learning_rate=1e-3)
+    assert 0 <= metrics["rollout/logprob_diff_mean"] <= metrics["rollout/logprob_diff_max"] < 1e-4
+    assert abs(metrics["rollout/gen_kl_error"]) < 1e-8
+    assert metrics["rollout/token_mult_prob_error"] == pytest.approx(1.0, abs=1e-4)
+    assert metrics["rollout/weight_mean"] == pytest.approx(1.0, abs=1e-4)
 
 
-def test_a_rollout_of_other_weights_stops_the_run(
-    policy: Policy, examples: list[Example], config: Config
-) -> None:
-    with torch.no_grad():
-        for parameter in policy.model.parameters():
-            parameter += 0.2 * torch.randn_like(parameter)
+def unchanged_by(
+    policy: Policy, update: Callable[[], object], error: type[Exception] | None = None
+) -> bool:
     before = copy.deepcopy(policy.model.state_dict())
-    with pytest.raises(DisagreementError, match="do not run the same weights"):
-        update_policy(policy, examples, config, learning_rate=1e-3)
-    assert all(torch.equal(before[k], v) for k, v in policy.model.state_dict().items())
+    if error is None:
+        update()
+    else:
+        with pytest.raises(error):
+            update()
+    return all(torch.equal(before[k], v) for k, v in policy.model.state_dict().items())
 
 
-def test_the_first_epoch_never_clips(
-    policy: Policy, examples: list[Example], config: Config
+@pytest.mark.parametrize("changes", [{}, {"epochs_per_rollout": 2}])
+def test_a_rollout_of_other_weights_stops_the_run_and_changes_nothing(
+    policy: Policy, examples: list[Example], base_config: Config, changes: dict[str, int]
 ) -> None:
-    assert update_policy(policy, examples, config, learning_rate=1e-3)["clip_frac"] == 0.0
+    off = [
+        replace(e, sample=replace(e.sample, logprobs=tuple(x - 0.5 for x in e.sample.logprobs)))
+        for e in examples
+    ]
+    config = replace(base_config, **changes)  # type: ignore[arg-type]
+    assert unchanged_by(
+        policy, lambda: update_policy(policy, off, config, learning_rate=1.0), DisagreementError
+    )
 
 
-def test_later_epochs_compare_with_the_policy_that_sampled(
-    policy: Policy, examples: list[Example], config: Config
+def test_trl_6166_a_missing_log_probability_is_counted_and_poisons_nothing(
+    policy: Policy, examples: list[Example], base_config: Config
 ) -> None:
-    config = replace(config, epochs_per_rollout=4)
+    holes = replace(
+        examples[0],
+        sample=replace(
+            examples[0].sample, logprobs=(float("nan"),) * len(examples[0].sample.logprobs)
+        ),
+    )
+    metrics = update_policy(policy, [holes, *examples[1:]], base_config, learning_rate=1e-3)
+    num_tokens = sum(len(e.sample.ids) for e in examples)
+    assert metrics["rollout/logprob_missing_frac"] == pytest.approx(
+        len(holes.sample.ids) / num_tokens
+    )
+    assert all(x == x for x in metrics.values())
+    assert all(bool(p.isfinite().all()) for p in policy.model.parameters())
+
+
+def test_the_first_step_never_clips(
+    policy: Policy, examples: list[Example], base_config: Config
+) -> None:
+    assert update_policy(policy, examples, base_config, learning_rate=1e-3)["clip_frac"] == 0.0
+
+
+@pytest.mark.parametrize("changes", [{"epochs_per_rollout": 4}, {"minibatches": 3}])
+def test_later_steps_compare_with_the_policy_that_sampled(
+    policy: Policy, examples: list[Example], base_config: Config, changes: dict[str, int]
+) -> None:
+    config = replace(base_config, **changes)  # type: ignore[arg-type]
     assert update_policy(policy, examples, config, learning_rate=0.05)["clip_frac"] > 0
 
 
-def test_without_examples_nothing_changes(policy: Policy, config: Config) -> None:
-    before = copy.deepcopy(policy.model.state_dict())
-    metrics = update_policy(policy, [], config, learning_rate=1.0)
+def test_minibatches_hold_whole_groups_and_everything_once(examples: list[Example]) -> None:
+    parts = _split(examples, 3, "0/1")
+    assert sorted(id(e) for part in parts for e in part) == sorted(map(id, examples))
+    names = [{e.prompt.id for e in part} for part in parts]
+    assert sum(map(len, names)) == 5
+    assert _split(examples, 3, "0/1") == parts
+    assert _split(examples, 3, "0/2") != parts
+
+
+def test_more_minibatches_than_groups_are_no_harm(
+    policy: Policy, examples: list[Example], base_config: Config
+) -> None:
+    config = replace(base_config, minibatches=50)
+    assert update_policy(policy, examples, config, learning_rate=1e-3)["grad_norm"] > 0
+
+
+def test_without_examples_nothing_changes(policy: Policy, base_config: Config) -> None:
+    metrics = update_policy(policy, [], base_config, learning_rate=1.0)
     assert metrics == {"loss": 0.0, "grad_norm": 0.0}
-    assert all(torch.equal(before[k], v) for k, v in policy.model.state_dict().items())
 
 
 def test_an_update_raises_what_was_better_and_lowers_what_was_worse(
-    policy: Policy, examples: list[Example], config: Config
+    policy: Policy, examples: list[Example], base_config: Config
 ) -> None:
-    pair = [replace(examples[0], advantage=1.0), replace(examples[5], advantage=-1.0)]
-    update_policy(policy, pair, config, learning_rate=1e-3)
-    with torch.no_grad():
-        logprobs_BC = completion_logprobs(
-            policy.model, collate(pair, policy.device), temperature=1.0
-        )
-    better, worse = logprobs_BC.sum(1).tolist()
+    pair = [
+        replace(e, advantages=(sign,) * len(e.sample.ids))
+        for e, sign in ((examples[0], 1.0), (examples[5], -1.0))
+    ]
+    update_policy(policy, pair, base_config, learning_rate=1e-3)
+    better, worse = (sum(scored_by(policy, e.prompt, e.sample.ids)) for e in pair)
     assert better > sum(pair[0].sample.logprobs)
     assert worse < sum(pair[1].sample.logprobs)
 
 
 def test_a_gradient_that_is_not_finite_is_dropped(
-    policy: Policy, examples: list[Example], config: Config, caplog: pytest.LogCaptureFixture
+    policy: Policy,
+    examples: list[Example],
+    base_config: Config,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    before = copy.deepcopy(policy.model.state_dict())
-    broken = [replace(example, advantage=float("inf")) for example in examples]
-    update_policy(policy, broken, config, learning_rate=1e-3)
-    assert all(torch.equal(before[k], v) for k, v in policy.model.state_dict().items())
+    broken = [replace(e, advantages=(float("inf"),) * len(e.sample.ids)) for e in examples]
+    assert unchanged_by(
+        policy, lambda: update_policy(policy, broken, base_config, learning_rate=1e-3)
+    )
     assert "skipped" in caplog.text
+
+
+def test_verl_6699_no_graph_is_kept_over_micro_batches(
+    policy: Policy, examples: list[Example], base_config: Config
+) -> None:
+    sums = []
+    real = torch.Tensor.backward
+
+    def watch(self: torch.Tensor, *args: object, **kwargs: object) -> None:
+        real(self, *args, **kwargs)  # type: ignore[arg-type]
+        sums.append(self)
+        with pytest.raises(RuntimeError, match="second time"):
+            real(self)  # its graph was freed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.Tensor, "backward", watch)
+        config = replace(base_config, micro_batch_tokens=1)
+        update_policy(policy, examples, config, learning_rate=1e-3)
+    assert len(sums) == len(examples)
+
+
+def test_kl_in_the_reward_is_that_of_the_sampled_tokens(
+    base_config: Config, examples: list[Example]
+) -> None:
+    policy = away(load_policy(base_config, World()), torch.float64)
+    moved = [
+        replace(e, sample=replace(e.sample, logprobs=scored_by(policy, e.prompt, e.sample.ids)))
+        for e in examples
+    ]
+    found = reference_kl(policy, moved, replace(base_config, kl_estimator="k1"))
+    for example, before, kl in zip(moved, examples, found, strict=True):
+        # `examples` were scored by the starting model.
+        expected = sum(example.sample.logprobs) - sum(before.sample.logprobs)
+        assert kl == pytest.approx(expected, abs=1e-4)
+
+
+def _kl(world: World, config: Config, examples: list[Example]) -> list[float]:
+    return reference_kl(away(load_policy(config, world), torch.float64), examples, config)
+
+
+def test_kl_in_the_reward_is_the_same_on_all_ranks(
+    base_config: Config, examples: list[Example]
+) -> None:
+    alone = _kl(World(), base_config, examples)
+    for shared in run_ranks(_kl, base_config, examples):
+        assert shared == pytest.approx(alone, abs=1e-9)

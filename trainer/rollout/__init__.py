@@ -7,9 +7,14 @@ can be scored while others are still being sampled.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 FinishReason = Literal["stop", "length"]
 
@@ -90,7 +95,7 @@ class RolloutEngine(Protocol):
     num_replicas: int
     leads: bool
     """Whether this rank is the first of its replica. The others of a tensor-parallel group sample
-    the same completions along with it, and report none."""
+    the same completions along with it, and report none; all of them must exhaust `generate`."""
 
     def sync(self) -> None:
         """Take over the policy's current weights, and be ready to sample. Collective."""
@@ -107,6 +112,19 @@ class RolloutEngine(Protocol):
     def close(self) -> None:
         """Shut down; nothing may follow."""
         ...
+
+
+def stream_seed(stream: str, prompt_id: str, k: int) -> int:
+    """Hash the name of a sample into the seed of its random generator, below 2**63."""
+    name = json.dumps([stream, prompt_id, k])
+    digest = hashlib.blake2b(name.encode(), digest_size=8, key=b"rollout").digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def decode(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> str:
+    """Return the text of a completion, without special tokens and with its spaces as they are."""
+    text = tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    return str(text)
 
 
 def collect(prompts: Sequence[Prompt], finished: Iterable[Finished]) -> list[Group]:

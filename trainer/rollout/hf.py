@@ -1,14 +1,14 @@
-"""Rollout with the policy's own transformers model: batched sampling with a KV cache.
+"""Rollout with transformers: batched sampling with a KV cache, from the policy's own model.
 
-Shapes: B rows being decoded, C completion tokens, L tokens in the cache, V vocabulary.
+Shapes: B rows being decoded, P prompts, L tokens in the cache, V vocabulary.
 
 A sample must not depend on its neighbours: the same (stream, prompt id, k) gives the same ids in
 any batch, so that runs can be repeated on a machine with other limits, and a resumed run equals one
 that never stopped. Two things make it so:
 
-- Each sample has its own random generator, seeded by a hash of (stream, prompt id, k). Token t is
-  argmax(logits / temperature + Gumbel noise), an exact draw from the softmax (the Gumbel-max
-  trick), with noise from that generator alone.
+- Each sample has its own random generator, seeded by a hash of (stream, prompt id, k). A token is
+  drawn by an exponential race, argmax(p / E) with E ~ Exp(1) for each entry of the vocabulary from
+  that generator alone: an exact draw from p (the Gumbel-max trick, without logarithms of p).
 - Batching changes the logits by rounding (about 1e-6), which flips the argmax where two candidates
   nearly tie. A tie closer than `TIE` is decided by logits computed anew from that sample's ids
   alone, batch of one and no cache: the one computation that is the same everywhere. It happens
@@ -21,222 +21,250 @@ id may well be a real token. A prompt is prefilled once and its cache repeated f
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import Cache, DynamicCache
+from transformers import Cache, DynamicLayer
 
+from trainer.config import Config
+from trainer.model import load_model
 from trainer.policy import Policy
-from trainer.rollout import Group, Prompt, Sample
+from trainer.rollout import Finished, FinishReason, Prompt, Sample, Sampling, decode, stream_seed
 
 TIE = 1e-4
-"""Difference of two perturbed log-probabilities under which rounding may decide between them."""
+"""Relative difference of two times in the race under which rounding may decide between them."""
+
+ROOM = 64
+"""Tokens by which the buffers of the cache grow."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Row:
-    """One sample to be drawn."""
+    """One sample being drawn."""
 
-    prompt: Prompt
-    sample: int
-    """k: index within the group."""
+    prompt: int
+    k: int
+    prompt_ids: tuple[int, ...]
+    generator: torch.Generator
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    finish_reason: FinishReason | None = None
+
+
+class _Layer(DynamicLayer):  # type: ignore[no-untyped-call]
+    """Keys and values in buffers with room to grow: a new token does not copy all others."""
+
+    _buffers: tuple[Tensor, Tensor] | None = None
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Append to the cache and return all of it."""
+        start = self.get_seq_length()
+        end = start + key_states.shape[-2]
+        if self._buffers is None or end > self._buffers[0].shape[-2]:
+            self._buffers = (
+                _with_room(self.keys, key_states, end),
+                _with_room(self.values, value_states, end),
+            )
+        keys, values = self._buffers
+        keys[:, :, start:end] = key_states
+        values[:, :, start:end] = value_states
+        self.keys, self.values, self.is_initialized = keys[:, :, :end], values[:, :, :end], True
+        return self.keys, self.values
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep these rows, in this order."""
+        super().batch_select_indices(indices)
+        self._buffers = None
+
+
+def _with_room(past: Tensor | None, new: Tensor, end: int) -> Tensor:
+    buffer = new.new_empty(*new.shape[:2], end + ROOM, new.shape[-1])
+    if past is not None:
+        buffer[:, :, : past.shape[-2]] = past
+    return buffer
 
 
 class _Batch:
-    """Rows decoded together: what they have so far, and the state of those that go on."""
+    """Rows decoded together, all of them with equally many tokens so far."""
 
-    def __init__(
-        self, rows: Sequence[_Row], stream: str, max_new_tokens: int, device: torch.device
-    ):
-        size, shape = len(rows), (len(rows), max_new_tokens)
+    def __init__(self, rows: list[_Row], device: torch.device):
         self.rows = rows
-        self.ids_BC = torch.zeros(shape, dtype=torch.long, device=device)
-        self.logprobs_BC = torch.zeros(shape, dtype=torch.float64, device=device)
-        self.lengths = torch.zeros(size, dtype=torch.long, device=device)
-        self.stopped = torch.zeros(size, dtype=torch.bool, device=device)
-        # From here on, one entry for each row that is still being decoded.
-        self.alive_B = torch.arange(size, device=device)
-        self.generators = [
-            torch.Generator(device).manual_seed(stream_seed(stream, row.prompt.id, row.sample))
-            for row in rows
-        ]
-        self.logits_BV = torch.empty(0)
-        self.cache: Cache = DynamicCache()
-        self.mask_BL = torch.empty(0)
-        self.position_B = torch.empty(0)
+        self.width = max(len(row.prompt_ids) for row in rows)
+        self.device = device
+        self.cache = Cache(layer_class_to_replicate=_Layer)
 
-    def record(self, token_B: Tensor, logprob_B: Tensor, ends_B: Tensor) -> None:
-        """Append one token to each live row."""
-        at = self.lengths[self.alive_B]
-        self.ids_BC[self.alive_B, at] = token_B
-        self.logprobs_BC[self.alive_B, at] = logprob_B
-        self.lengths[self.alive_B] += 1
-        self.stopped[self.alive_B] = ends_B
+    def mask(self, rows: Sequence[_Row]) -> Tensor | None:
+        """Return which columns of the cache are tokens (B, L), or None if all are."""
+        padding = [self.width - len(row.prompt_ids) for row in rows]
+        if not any(padding):
+            return None
+        column_L = torch.arange(self.width + len(rows[0].ids), device=self.device)
+        return (column_L >= self.column(padding)).long()
 
-    def keep(self, kept_B: Tensor) -> None:
-        """Drop the other rows from what is still being decoded."""
-        index = kept_B.nonzero().squeeze(1)
-        self.alive_B = self.alive_B[index]
-        self.generators = [self.generators[i] for i in index.tolist()]
-        self.cache.batch_select_indices(index)
-        self.mask_BL = self.mask_BL[index]
-        self.position_B = self.position_B[index]
+    def column(self, values: Sequence[int]) -> Tensor:
+        """Return integers as a column (B, 1)."""
+        return torch.tensor(values, device=self.device)[:, None]
 
-    def history(self, live_row: int) -> list[int]:
-        """Return prompt and completion ids of the live row with this index."""
-        r = int(self.alive_B[live_row])
-        return [*self.rows[r].prompt.ids, *self.ids_BC[r, : int(self.lengths[r])].tolist()]
-
-
-def stream_seed(stream: str, prompt_id: str, sample: int) -> int:
-    """Hash the name of a sample into the seed of its random generator."""
-    name = json.dumps([stream, prompt_id, sample])
-    digest = hashlib.blake2b(name.encode(), digest_size=8, key=b"rollout").digest()
-    return int.from_bytes(digest, "big") >> 1  # torch takes signed 64-bit seeds
+    def keep(self, index: list[int]) -> None:
+        """Drop the other rows."""
+        self.rows = [self.rows[i] for i in index]
+        if index:
+            self.cache.batch_select_indices(torch.tensor(index, device=self.device))
 
 
 class HFEngine:
-    """Samples with a policy's own model; there are no second weights to keep in step."""
+    """Samples with a policy's own model; only a sharded policy needs a second one."""
 
-    def __init__(self, policy: Policy, *, max_rows: int = 512) -> None:
+    leads = True
+
+    def __init__(self, policy: Policy, config: Config) -> None:
+        self.replica, self.num_replicas = policy.world.rank, policy.world.size
         self._policy = policy
-        self._max_rows = max_rows
-        self._eos = torch.tensor(sorted(policy.eos_ids), dtype=torch.long, device=policy.device)
+        self._max_rows = config.rollout_batch_size
+        self._model = policy.scorer.model
+        self._is_copy = policy.world.size > 1
+        if self._is_copy:
+            self._model = load_model(config.model, policy.device, policy.compute_dtype)
         self._settles_ties = policy.compute_dtype == torch.float32
 
-    @torch.inference_mode()
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        *,
-        num_samples: int,
-        max_new_tokens: int,
-        temperature: float,
-        stream: str,
-    ) -> list[Group]:
+    @torch.no_grad()
+    def sync(self) -> None:
+        """Write the policy's weights into the copy, if there is one."""
+        if self._is_copy:
+            weights = dict(self._model.named_parameters())
+            for name, weight in self._policy.full_weights():
+                weights[name].copy_(weight)
+
+    def release(self) -> None:
+        """Do nothing: between calls no memory is held but a copy's weights."""
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to shut down."""
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> Iterator[Finished]:
         """Sample completions; see `RolloutEngine`."""
         # Sorted by prompt length, the batches carry little padding.
         order = sorted(range(len(prompts)), key=lambda p: len(prompts[p].ids))
-        rows = [_Row(prompts[p], k) for p in order for k in range(num_samples)]
-        samples: list[Sample] = []
-        with self._policy.autocast():
-            for start in range(0, len(rows), self._max_rows):
-                part = rows[start : start + self._max_rows]
-                batch = _Batch(part, stream, max_new_tokens, self._policy.device)
-                samples += self._decode(batch, max_new_tokens, temperature)
-        groups = {
-            p: Group(prompts[p], tuple(samples[i * num_samples : (i + 1) * num_samples]))
-            for i, p in enumerate(order)
-        }
-        return [groups[p] for p in range(len(prompts))]
+        names = [(p, k) for p in order for k in range(sampling.num_samples)]
+        for start in range(0, len(names), self._max_rows):
+            part = names[start : start + self._max_rows]
+            rows = [self._row(prompts[p], p, k, sampling.stream) for p, k in part]
+            batch = _Batch(rows, self._policy.device)
+            while batch.rows:
+                # Modes are of the thread: the caller must not find itself in ours.
+                with torch.inference_mode(), self._autocast():
+                    finished = self._decode(batch, sampling)
+                yield from (self._finished(row) for row in finished)
 
-    def _decode(self, batch: _Batch, max_new_tokens: int, temperature: float) -> list[Sample]:
-        self._prefill(batch)
-        for t in range(max_new_tokens):
-            token_B, logprob_B = self._draw(batch, temperature)
-            ends_B = torch.isin(token_B, self._eos)
-            batch.record(token_B, logprob_B, ends_B)
-            if t + 1 == max_new_tokens or bool(ends_B.all()):
-                break
-            if bool(ends_B.any()):
-                batch.keep(~ends_B)
-            self._advance(batch, token_B[~ends_B])
-        return self._finish(batch)
+    def _row(self, prompt: Prompt, index: int, k: int, stream: str) -> _Row:
+        generator = torch.Generator(self._policy.device)
+        generator.manual_seed(stream_seed(stream, prompt.id, k))
+        return _Row(index, k, prompt.ids, generator)
 
-    def _prefill(self, batch: _Batch) -> None:
-        """Run each distinct prompt once, and give every row a copy of its prompt's cache."""
-        first_row = {row.prompt.id: row.prompt for row in batch.rows}
-        index = {prompt_id: i for i, prompt_id in enumerate(first_row)}
-        width = max(len(prompt.ids) for prompt in first_row.values())
-        padding = [width - len(prompt.ids) for prompt in first_row.values()]
-        device = self._policy.device
-        ids_PL = torch.tensor(
-            [[0] * pad + list(p.ids) for pad, p in zip(padding, first_row.values(), strict=True)],
-            device=device,
-        )
-        pad_P1 = torch.tensor(padding, device=device)[:, None]
-        column_L = torch.arange(width, device=device)
-        mask_PL = column_L >= pad_P1
-        output = self._policy.model(
-            input_ids=ids_PL,
-            attention_mask=None if not any(padding) else mask_PL.long(),
-            position_ids=(column_L - pad_P1).clamp(min=0),
+    def _autocast(self) -> AbstractContextManager[Any]:
+        return nullcontext() if self._is_copy else self._policy.autocast()
+
+    def _decode(self, batch: _Batch, sampling: Sampling) -> list[_Row]:
+        """Decode until some rows finish; take them out of the batch and return them."""
+        finished: list[_Row] = []
+        while not finished:
+            logits_BV = self._advance(batch) if batch.rows[0].ids else self._prefill(batch)
+            for row, token, logprob in zip(
+                batch.rows, *self._draw(batch.rows, logits_BV, sampling), strict=True
+            ):
+                row.ids.append(token)
+                row.logprobs.append(logprob)
+                if token in self._policy.eos_ids:
+                    row.finish_reason = "stop"
+                elif len(row.ids) == sampling.max_new_tokens:
+                    row.finish_reason = "length"
+            finished = [row for row in batch.rows if row.finish_reason]
+        batch.keep([b for b, row in enumerate(batch.rows) if not row.finish_reason])
+        return finished
+
+    def _prefill(self, batch: _Batch) -> Tensor:
+        """Run each prompt once, and give every row a copy of its prompt's cache."""
+        first = {row.prompt: row for row in reversed(batch.rows)}
+        rows, place = list(first.values()), {p: i for i, p in enumerate(first)}
+        padding = [batch.width - len(row.prompt_ids) for row in rows]
+        column_L = torch.arange(batch.width, device=batch.device)
+        logits_PV = self._forward(
+            input_ids=torch.tensor(
+                [[0] * pad + list(row.prompt_ids) for pad, row in zip(padding, rows, strict=True)],
+                device=batch.device,
+            ),
+            attention_mask=batch.mask(rows),
+            position_ids=(column_L - batch.column(padding)).clamp(min=0),
             past_key_values=batch.cache,
-            use_cache=True,
-            logits_to_keep=1,
         )
-        row_B = torch.tensor([index[row.prompt.id] for row in batch.rows], device=device)
+        row_B = torch.tensor([place[row.prompt] for row in batch.rows], device=batch.device)
         batch.cache.batch_select_indices(row_B)
-        batch.logits_BV = output.logits[row_B, -1]
-        batch.mask_BL = mask_PL[row_B]
-        batch.position_B = (width - pad_P1.squeeze(1))[row_B]
+        return logits_PV[row_B]
 
-    def _draw(self, batch: _Batch, temperature: float) -> tuple[Tensor, Tensor]:
-        """Draw one token for each live row; return it and its log-probability."""
-        logprobs_BV = _log_softmax(batch.logits_BV, temperature)
-        noise_BV = _gumbel_noise(batch.generators, logprobs_BV)
-        perturbed_BV = logprobs_BV + noise_BV
-        token_B = perturbed_BV.argmax(-1)
-        if self._settles_ties:
-            best_B2 = perturbed_BV.topk(2, dim=-1).values
-            for b in (best_B2[:, 0] - best_B2[:, 1] < TIE).nonzero().flatten().tolist():
-                logprobs_V = _log_softmax(self._logits_alone(batch.history(b)), temperature)
-                token_B[b] = (logprobs_V + noise_BV[b]).argmax()
-        return token_B, logprobs_BV.gather(1, token_B[:, None]).squeeze(1)
-
-    def _logits_alone(self, ids: list[int]) -> Tensor:
-        """Return the next token's logits (V,), computed from these ids and nothing else."""
-        ids_1L = torch.tensor([ids], device=self._policy.device)
-        output = self._policy.model(input_ids=ids_1L, use_cache=False, logits_to_keep=1)
-        logits_V: Tensor = output.logits[0, -1]
-        return logits_V
-
-    def _advance(self, batch: _Batch, token_B: Tensor) -> None:
-        """Feed the drawn tokens to the model."""
-        ones_B1 = batch.mask_BL.new_ones(len(token_B), 1)
-        batch.mask_BL = torch.cat([batch.mask_BL, ones_B1], dim=1)
-        output = self._policy.model(
-            input_ids=token_B[:, None],
-            attention_mask=None if bool(batch.mask_BL.all()) else batch.mask_BL.long(),
-            position_ids=batch.position_B[:, None],
+    def _advance(self, batch: _Batch) -> Tensor:
+        """Feed the last drawn tokens to the model."""
+        return self._forward(
+            input_ids=batch.column([row.ids[-1] for row in batch.rows]),
+            attention_mask=batch.mask(batch.rows),
+            position_ids=batch.column(
+                [len(row.prompt_ids) + len(row.ids) - 1 for row in batch.rows]
+            ),
             past_key_values=batch.cache,
-            use_cache=True,
-            logits_to_keep=1,
         )
-        batch.position_B = batch.position_B + 1
-        batch.logits_BV = output.logits[:, -1]
 
-    def _finish(self, batch: _Batch) -> list[Sample]:
-        ids, logprobs = batch.ids_BC.tolist(), batch.logprobs_BC.tolist()
-        lengths, stopped = batch.lengths.tolist(), batch.stopped.tolist()
-        texts = self._policy.tokenizer.batch_decode(
-            [row[:n] for row, n in zip(ids, lengths, strict=True)],
-            skip_special_tokens=True,
-            clean_up_tokenization_spaces=False,
-        )
-        return [
-            Sample(
-                ids=tuple(ids[r][:n]),
-                logprobs=tuple(logprobs[r][:n]),
-                finish_reason="stop" if stopped[r] else "length",
-                text=texts[r],
-            )
-            for r, n in enumerate(lengths)
-        ]
+    def _forward(self, **inputs: Any) -> Tensor:
+        """Return the next token's logits (B, V)."""
+        use_cache = "past_key_values" in inputs
+        logits_B1V: Tensor = self._model(**inputs, use_cache=use_cache, logits_to_keep=1).logits
+        return logits_B1V[:, -1]
+
+    def _draw(
+        self, rows: Sequence[_Row], logits_BV: Tensor, sampling: Sampling
+    ) -> tuple[list[int], list[float]]:
+        """Draw one token for each row; return the tokens and their log-probabilities."""
+        p_BV = _probabilities(logits_BV, sampling)
+        exponential_BV = _exponentials(rows, p_BV)
+        best = (p_BV / exponential_BV).topk(2, dim=-1)
+        token_B = best.indices[:, 0]
+        if self._settles_ties:
+            ties_B = best.values[:, 1] > best.values[:, 0] * (1 - TIE)
+            for b in ties_B.nonzero().flatten().tolist():
+                ids = [*rows[b].prompt_ids, *rows[b].ids]
+                logits_1V = self._forward(input_ids=torch.tensor([ids], device=p_BV.device))
+                token_B[b] = (_probabilities(logits_1V, sampling)[0] / exponential_BV[b]).argmax()
+        return token_B.tolist(), p_BV.gather(1, token_B[:, None]).log().squeeze(1).tolist()
+
+    def _finished(self, row: _Row) -> Finished:
+        assert row.finish_reason
+        text = decode(self._policy.tokenizer, row.ids)
+        sample = Sample(tuple(row.ids), tuple(row.logprobs), row.finish_reason, text)
+        return Finished(row.prompt, row.k, sample)
 
 
-def _log_softmax(logits: Tensor, temperature: float) -> Tensor:
-    """Normalise the logits divided by the temperature, in float64."""
-    return torch.log_softmax(logits.double() / temperature, dim=-1)
+def _probabilities(logits_BV: Tensor, sampling: Sampling) -> Tensor:
+    """Return what is drawn from (B, V): the scaled softmax, or its most likely part (top-p)."""
+    p_BV = (logits_BV.float() / sampling.temperature).softmax(dim=-1)
+    if sampling.top_p == 1:
+        return p_BV
+    sorted_BV, index_BV = p_BV.sort(dim=-1, descending=True)
+    # A token stays if those before it do not have the total yet; the first always does.
+    before_BV = sorted_BV.cumsum(dim=-1) - sorted_BV
+    kept_BV = torch.where(before_BV < sampling.top_p, sorted_BV, 0)
+    return torch.zeros_like(p_BV).scatter(1, index_BV, kept_BV / kept_BV.sum(-1, keepdim=True))
 
 
-def _gumbel_noise(generators: Sequence[torch.Generator], like_BV: Tensor) -> Tensor:
-    """Draw Gumbel noise (B, V), each row from its own generator."""
-    exponential_BV = torch.empty_like(like_BV)
-    for row_V, generator in zip(exponential_BV, generators, strict=True):
-        row_V.exponential_(generator=generator)
-    return -exponential_BV.log()
+def _exponentials(rows: Sequence[_Row], like_BV: Tensor) -> Tensor:
+    """Draw from Exp(1) (B, V), each row from its own generator.
+
+    The uniform numbers are float64: in float32 they are too coarse where the rarest tokens win.
+    """
+    uniform_BV = torch.empty_like(like_BV, dtype=torch.float64)
+    for row, uniform_V in zip(rows, uniform_BV, strict=True):
+        uniform_V.uniform_(generator=row.generator)
+    return uniform_BV.log_().neg_().to(like_BV.dtype)
