@@ -64,7 +64,7 @@ class Outcome:
     loaded_mb: float
     """Resident memory when training began, the model being loaded."""
     peak_mb: float
-    """The most that the process held at any time."""
+    """The most that the process held at any time up to the end of the last step."""
     weights: str
     """The trained model, in Hugging Face layout."""
     versions: dict[str, str]
@@ -94,6 +94,7 @@ class Clock:
     def step_ends(self) -> bool:
         """Take note that a step has ended; return whether it is the last."""
         self._ends_s.append(time.perf_counter() - self._started)
+        self._peak_mb = _memory_mb("VmHWM")  # saving the model, which follows, is no part of a step
         return self._ends_s[-1] >= self._budget_s
 
     def outcome(self, *packages: str, **facts: Any) -> Outcome:
@@ -101,7 +102,7 @@ class Clock:
         return Outcome(
             ends_s=self._ends_s,
             loaded_mb=self._loaded_mb,
-            peak_mb=_memory_mb("VmHWM"),
+            peak_mb=self._peak_mb,
             versions={name: version(name) for name in packages},
             **facts,
         )

