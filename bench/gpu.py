@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = [sys.executable, "-m", "trainer.cli"]
     command += [text for name, value in sizes.items() for text in (f"--{name}", str(value))]
     if args.device.startswith("cuda") and (missing := _missing(args.gpus)):
-        print(f"{missing}; on a machine with {args.gpus} this would run:", file=sys.stderr)
+        print(f"{missing}; with them this would run:", file=sys.stderr)
         print(shlex.join([*command, *flags]), file=sys.stderr)
         return 2
     print(heading("torch", "transformers", "vllm"), shlex.join([*command[3:], *flags]), sep="\n")
@@ -64,7 +64,7 @@ def _missing(gpus: int) -> str:
     import torch
 
     found = torch.cuda.device_count()
-    return "" if found >= gpus else f"{gpus} GPUs are needed and {found} are here"
+    return "" if found >= gpus else f"--gpus {gpus}, and torch sees {found} of them"
 
 
 def _run(command: Sequence[str]) -> list[dict[str, float]]:
