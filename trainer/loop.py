@@ -332,7 +332,7 @@ class _Run:
         """Check everything, load the model, and only then touch the run folder."""
         if world.is_main:
             check_free(config)
-        checked = check_task(config, task)
+        checked = check_task(config, task, ranks_here=world.local_size)
         check_logger(config.logger)
         torch.manual_seed(config.seed)
         policy, saved = _load(config, world)
