@@ -83,8 +83,8 @@ class VLLMEngine:
         self._sends_adapter = bool(config.lora_rank) and config.vllm_lora == "adapter"
         self._asleep = False
         self._syncs = 0
-        self._folder = tempfile.TemporaryDirectory(prefix="adapter-")
         self._llm = _start(policy, config, max_length)
+        self._folder = tempfile.TemporaryDirectory(prefix="adapter-")
 
     def sync(self) -> None:
         """Wake up with the policy's current weights; see `RolloutEngine`.
