@@ -177,7 +177,7 @@ class VLLMEngine:
         if not self._asleep:
             # Level 2 forgets the weights. Under an adapter nobody writes them again, so that they
             # go to CPU memory instead.
-            self._llm.sleep(level=1 if self._sends_adapter else 2)
+            self._llm.sleep(1 if self._sends_adapter else 2)
             self._asleep = True
 
     def close(self) -> None:
