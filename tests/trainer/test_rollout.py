@@ -204,7 +204,7 @@ def test_sampling_may_be_given_up_and_begun_again(
     engine = HFEngine(policy, policy.config)
     finished = engine.generate(prompts, Sampling(4, 12, "0/1"))
     list(itertools.islice(finished, 3))
-    finished.close()
+    finished.close()  # type: ignore[attr-defined]
     assert collect(prompts, engine.generate(prompts, Sampling(4, 12, "0/1"))) == groups
 
 

@@ -83,8 +83,8 @@ class VLLMEngine:
         self._sends_adapter = bool(config.lora_rank) and config.vllm_lora == "adapter"
         self._asleep = False
         self._syncs = 0
-        self._folder = tempfile.TemporaryDirectory(prefix="adapter-")
         self._llm = _start(policy, config, max_length)
+        self._folder = tempfile.TemporaryDirectory(prefix="adapter-")
 
     def sync(self) -> None:
         """Wake up with the policy's current weights; see `RolloutEngine`.
@@ -177,7 +177,7 @@ class VLLMEngine:
         if not self._asleep:
             # Level 2 forgets the weights. Under an adapter nobody writes them again, so that they
             # go to CPU memory instead.
-            self._llm.sleep(level=1 if self._sends_adapter else 2)
+            self._llm.sleep(1 if self._sends_adapter else 2)
             self._asleep = True
 
     def close(self) -> None:
