@@ -257,7 +257,7 @@ def test_neighbours_change_no_sample(explored: dict[str, Any]) -> None:
     assert ids(explored["some"]).items() <= ids(explored["all"]).items()
 
 
-def test_members_of_a_group_differ(explored: dict[str, Any]) -> None:
+def test_verl_5179_members_of_a_group_differ(explored: dict[str, Any]) -> None:
     # verl 5179, SkyRL 1042: one seed for all requests made groups of copies.
     assert all(len({s.ids for s in group.samples}) > 1 for group in explored["all"])
 
@@ -267,7 +267,7 @@ def test_completions_are_handed_out_as_they_finish(explored: dict[str, Any]) -> 
     assert explored["lengths"][0] < 12
 
 
-def test_the_reason_for_finishing_tells_what_was_cut_off(explored: dict[str, Any]) -> None:
+def test_trl_7039_the_reason_for_finishing_tells_what_was_cut_off(explored: dict[str, Any]) -> None:
     # trl 7039: with several end tokens, the last id does not tell.
     samples = [s for group in explored["two ends"] for s in group.samples]
     assert {s.ids[-1] for s in samples if s.finish_reason == "stop"} == {1, 7}
@@ -291,7 +291,9 @@ def test_top_p_means_the_same_in_both_engines(explored: dict[str, Any]) -> None:
     assert ours == pytest.approx(other, abs=1e-5)
 
 
-def test_weights_are_written_between_the_two_steps_of_waking_up(explored: dict[str, Any]) -> None:
+def test_trl_5142_vllm_15254_weights_are_written_between_the_two_steps_of_waking_up(
+    explored: dict[str, Any],
+) -> None:
     # trl 5142, vllm 29341: written while asleep, or read again from disk; vllm 15254: both at once.
     assert explored["calls"] == [
         "sleep 2",
@@ -302,7 +304,7 @@ def test_weights_are_written_between_the_two_steps_of_waking_up(explored: dict[s
     ]
 
 
-def test_a_prefix_cache_that_is_not_reset_is_an_error(explored: dict[str, Any]) -> None:
+def test_vllm_9744_a_prefix_cache_that_is_not_reset_is_an_error(explored: dict[str, Any]) -> None:
     # vllm 9744, prime-rl 1650: keys and values of old weights went on being used.
     assert "prefix cache" in explored["stale"]
 
@@ -311,7 +313,7 @@ def test_sampling_may_be_given_up_and_begun_again(explored: dict[str, Any]) -> N
     assert explored["after giving up"] == explored["all"]
 
 
-def test_each_sync_sends_the_adapter_under_a_fresh_id(compared: dict[str, Any]) -> None:
+def test_trl_2698_each_sync_sends_the_adapter_under_a_fresh_id(compared: dict[str, Any]) -> None:
     # vLLM goes on with the old adapter where it knows the id.
     assert compared["adapter ids"] == {2}
 
