@@ -113,12 +113,15 @@ def draw(policy: Policy, engine: RolloutEngine, prompts: list[Prompt]) -> list[G
 def compare(policy: Policy, engine: RolloutEngine, prompts: list[Prompt]) -> Facts:
     """Sample, update, and sample again with both engines."""
     before = draw(policy, engine, prompts)
-    distances = {"vllm before": distance(policy, before)}
+    other = HFEngine(policy, policy.config)
+    distances = {
+        "vllm before": distance(policy, before),
+        "hf before": distance(policy, draw(policy, other, prompts)),
+    }
     engine.release()
     update(policy)
     after = draw(policy, engine, prompts)
     distances["vllm after"] = distance(policy, after)
-    other = HFEngine(policy, policy.config)
     distances["hf after"] = distance(policy, draw(policy, other, prompts))
     return Facts(before, after, distances)
 
@@ -236,17 +239,18 @@ def test_both_engines_agree_with_the_trainer_before_and_after_ten_updates(
     assert ids(compared[name].before) != ids(compared[name].after)
 
 
-@pytest.mark.parametrize("tensor_parallel", [1, 2])
+@pytest.mark.parametrize(("name", "tensor_parallel"), [("full", 1), ("merged", 2)])
 def test_two_ranks_sample_what_one_does(
     compared: dict[str, Facts],
     configs: dict[str, Config],
     prompts: list[Prompt],
+    name: str,
     tensor_parallel: int,
 ) -> None:
-    config = replace(configs["full"], vllm_tensor_parallel=tensor_parallel)
+    config = replace(configs[name], vllm_tensor_parallel=tensor_parallel)
     for facts in run_ranks(_on_two_ranks, config, prompts[:6], timeout_s=400):
         assert max(facts.distances.values()) < 1e-4
-        assert ids(facts.before) == ids(compared["full"].before)
+        assert ids(facts.before) == ids(compared[name].before)
 
 
 def test_order_changes_no_sample(explored: dict[str, Any]) -> None:
