@@ -93,20 +93,24 @@ class VLLMEngine:
             StaleCacheError: If vLLM does not forget what it computed with the last ones.
         """
         self._syncs += 1
+        self._empty_cache()  # what training has freed is still torch's, and vLLM cannot have it
         if self._asleep:
             self._llm.wake_up(["weights"])
         if self._sends_adapter:
             lora.save_adapter(self._policy.model, Path(self._folder.name))
         else:
             self._write_weights()
-        if self._policy.device.type == "cuda":
-            gc.collect()
-            torch.cuda.empty_cache()
+        self._empty_cache()
         if self._asleep:
             self._llm.wake_up(["kv_cache"])
             self._asleep = False
         if not self._llm.reset_prefix_cache():
             raise StaleCacheError("vLLM still uses parts of its prefix cache after a sync")
+
+    def _empty_cache(self) -> None:
+        if self._policy.device.type == "cuda":
+            gc.collect()
+            torch.cuda.empty_cache()
 
     def _write_weights(self) -> None:
         weights = self._policy.full_weights()
