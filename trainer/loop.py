@@ -29,6 +29,7 @@ the checkpoint or is a function of (seed, step, prompt id, k).
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -166,6 +167,9 @@ class _Run:
 
     def train(self, interrupt: InterruptGuard) -> bool:
         """Run the remaining steps; return whether Ctrl-C ended them early."""
+        # What is loaded now stays; with vLLM, each collection would look at a million objects.
+        gc.collect()
+        gc.freeze()
         self.reporter.start(self.config, self.folder.path, self.step)
         try:
             if self.pending is not None:
@@ -320,6 +324,7 @@ class _Run:
     def close(self) -> None:
         """Close what is open, whatever fails; vLLM late, for it takes the process group along."""
         with ExitStack() as stack:  # from the last to the first
+            stack.callback(gc.unfreeze)
             stack.callback(self.world.close)
             stack.callback(self.engine.close)
             stack.callback(self.checkpointer.close)
