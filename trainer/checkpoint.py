@@ -332,8 +332,8 @@ def _load_shards(folder: Path, policy: Policy) -> None:
         if kind == _MODEL:
             tensors[key] = like
             continue
-        if size != like.shape:  # the number of updates, which AdamW has on the CPU
-            tensors[key] = torch.empty(size)
+        if size != like.shape:  # the number of updates
+            tensors[key] = torch.empty(size, device=like.device)
         elif policy.config.offload_optimizer:
             tensors[key] = _on_cpu(like)
         else:

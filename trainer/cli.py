@@ -23,7 +23,7 @@ from rewards._guard import check_packages
 from rewards.errors import ConfigurationError, RewardsError, did_you_mean, missing_extra
 from rewards.machinery import machinery
 from trainer.config import Config, apply_settings, read_toml, to_toml
-from trainer.launch import end_with_launcher, is_launched, launch
+from trainer.launch import is_launched, launch
 from trainer.run_folder import check_free
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ class StoppedError(RewardsError, RuntimeError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
-    end_with_launcher()
     try:
         check_packages()
         config, task = resolve(args)

@@ -190,7 +190,7 @@ class Config:
     sandbox: str = "auto"
     """Where model-written code runs: auto, bubblewrap, or process (no security boundary)."""
     workers: int | None = None
-    """Completions judged at once; as many as CPUs when absent."""
+    """Completions judged at once on a machine; as many as CPUs when absent."""
     verifier: tuple[str, ...] = ()
     """Verifiers of your own to load: pkg.module:object or file.py:object."""
 

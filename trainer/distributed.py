@@ -34,6 +34,8 @@ class World:
     size: int = 1
     local_rank: int = 0
     """This rank's number on its machine."""
+    local_size: int = 1
+    """How many ranks this machine has."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     """Where this rank computes."""
 
@@ -103,7 +105,8 @@ def open_world(device: str) -> World:
     # Objects and asynchronous checkpoints travel by gloo, tensors on a GPU by NCCL.
     backend = "cpu:gloo,cuda:nccl" if chosen.type == "cuda" else "gloo"
     dist.init_process_group(backend, timeout=TIMEOUT)
-    return World(rank, size, local_rank, chosen)
+    local_size = int(os.environ.get("LOCAL_WORLD_SIZE", size))
+    return World(rank, size, local_rank, local_size, chosen)
 
 
 def choose_device(name: str, local_rank: int = 0) -> torch.device:

@@ -69,20 +69,22 @@ class TokenLogprobs(nn.Module):
             input_ids=ids_BT, position_ids=position_BT, use_cache=False, **bounds
         ).last_hidden_state
         hidden_ND = hidden_BTD.flatten(0, 1)[source_N]
+        parts = list(
+            zip(hidden_ND.split(self.chunk), targets_N.split(self.chunk), strict=True)  # type: ignore[no-untyped-call]
+        )
         chunks = [
             checkpoint(
                 self._score_chunk,
-                hidden_nD,
-                targets_n,
+                *part,
                 temperature,
                 with_entropy,
                 use_reentrant=False,
                 preserve_rng_state=False,
             )
-            for hidden_nD, targets_n in zip(
-                torch.split(hidden_ND, self.chunk), torch.split(targets_N, self.chunk), strict=True
-            )
+            for part in parts[:-1]
         ]
+        # The backward pass begins with the last one, so that keeping its logits costs no memory.
+        chunks.append(self._score_chunk(*parts[-1], temperature, with_entropy))
         logprobs_N = torch.cat([logprobs_n for logprobs_n, _ in chunks])
         return logprobs_N, torch.cat([h for _, h in chunks]) if with_entropy else None
 
@@ -92,7 +94,8 @@ class TokenLogprobs(nn.Module):
         logits_nV = self.model.get_output_embeddings()(hidden_nD)  # type: ignore[no-untyped-call]
         if logits_nV.dtype in (torch.bfloat16, torch.float16):
             logits_nV = logits_nV.float()
-        logits_nV = logits_nV / temperature
+        if temperature != 1:
+            logits_nV = logits_nV / temperature
         log_sum_n = logits_nV.logsumexp(dim=-1)
         logprobs_n = logits_nV.gather(1, targets_n[:, None]).squeeze(1) - log_sum_n
         if not with_entropy:

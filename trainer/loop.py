@@ -29,6 +29,7 @@ the checkpoint or is a function of (seed, step, prompt id, k).
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -166,6 +167,9 @@ class _Run:
 
     def train(self, interrupt: InterruptGuard) -> bool:
         """Run the remaining steps; return whether Ctrl-C ended them early."""
+        # What is loaded now stays; with vLLM, each collection would look at a million objects.
+        gc.collect()
+        gc.freeze()
         self.reporter.start(self.config, self.folder.path, self.step)
         try:
             if self.pending is not None:
@@ -320,6 +324,7 @@ class _Run:
     def close(self) -> None:
         """Close what is open, whatever fails; vLLM late, for it takes the process group along."""
         with ExitStack() as stack:  # from the last to the first
+            stack.callback(gc.unfreeze)
             stack.callback(self.world.close)
             stack.callback(self.engine.close)
             stack.callback(self.checkpointer.close)
@@ -332,10 +337,10 @@ class _Run:
         """Check everything, load the model, and only then touch the run folder."""
         if world.is_main:
             check_free(config)
-        checked = check_task(config, task)
+        checked = check_task(config, task, ranks_here=world.local_size)
         check_logger(config.logger)
         torch.manual_seed(config.seed)
-        policy, saved = _load(config, world)
+        policy = load_policy(config, world)
 
         def encode(rows: Sequence[Row]) -> list[Prompt]:
             return encode_prompts(
@@ -348,6 +353,7 @@ class _Run:
         prompts, eval_prompts = encode(checked.train), encode(checked.eval)
         longest = max(len(prompt.ids) for prompt in [*prompts, *eval_prompts])
         engine = open_engine(policy, config, max_length=longest + config.max_new_tokens)
+        saved = _restored(config, policy)  # random states too: opening vLLM seeds them anew
         world.barrier()  # every rank has seen the folder as it was
         folder = (
             prepare_folder(config) if world.is_main else RunFolder(Path(config.output_dir or ""))
@@ -387,12 +393,13 @@ def _teaches(group: ScoredGroup, config: Config) -> bool:
     return len(outcomes) > 1 and max(outcomes) - min(outcomes) > config.advantage_eps
 
 
-def _load(config: Config, world: World) -> tuple[Policy, tuple[int, dict[str, Any]] | None]:
-    """Load the policy; if the run is resumed, from its latest checkpoint with step and state."""
+def _restored(config: Config, policy: Policy) -> tuple[int, dict[str, Any]] | None:
+    """Bring the policy to the latest checkpoint of a resumed run; return its step and state.
+
+    Without a checkpoint the run was stopped before the first one, and starts over.
+    """
     assert config.output_dir is not None
-    policy = load_policy(config, world)
-    checkpoint = None
-    if config.resume:
-        checkpoint = latest_checkpoint(RunFolder(Path(config.output_dir)).checkpoints)
-    # Without a checkpoint the run was stopped before the first one, and starts over.
-    return policy, load_checkpoint(checkpoint, policy) if checkpoint else None
+    if not config.resume:
+        return None
+    checkpoint = latest_checkpoint(RunFolder(Path(config.output_dir)).checkpoints)
+    return load_checkpoint(checkpoint, policy) if checkpoint else None

@@ -7,8 +7,7 @@ before `backward` take less than it does.
 What is counted, for P parameters, T trained ones (P, or LoRA's), R ranks, c bytes of compute dtype:
 
 - weights 4T / R, gradients 4T / R, Adam's moments 8T / R: 16 bytes a trained parameter, in float32,
-  sharded over ranks; under LoRA cP / R for what it does not train. The step takes another 4T / R:
-  on a GPU AdamW works on lists of tensors.
+  sharded over ranks; under LoRA cP / R for what it does not train.
 - reference cP / R; none with beta 0, and none with LoRA, whose adapters are switched off.
 - compute weights: under FSDP the root (embedding, norm, head) is gathered for a whole pass, with
   the layer in use and the next one on its way: c each. Alone in bfloat16, autocast keeps cT.
@@ -305,7 +304,6 @@ def _training_parts(
         Part("optimiser", 8 * trained, moments),
         Part("reference", c * whole if has_reference else 0),
         Part("gradients", 4 * trained, TRAINING),
-        Part("optimiser's work", 4 * trained, ("step",)),
         Part("compute weights", compute, ("backward",)),
         Part("unsharded gradients", unsharded, ("backward",)),
         Part("activations", kept + layer / 2 + final_norm, ("backward",)),

@@ -33,8 +33,13 @@ class CheckedTask:
     eval_specs: dict[str, Any]
 
 
-def check_task(config: Config, task: Task) -> CheckedTask:
+def check_task(config: Config, task: Task, *, ranks_here: int = 1) -> CheckedTask:
     """Set up the verifiers, compile every spec of the task, and see that answers can be judged.
+
+    Args:
+        config: The settings.
+        task: The task.
+        ranks_here: Ranks that share this machine's cores.
 
     Raises:
         RewardsError: If a verifier cannot be loaded, a spec is bad (the row is named), there are
@@ -43,9 +48,12 @@ def check_task(config: Config, task: Task) -> CheckedTask:
     for path in config.verifier:
         rewards.load(path)
     sandbox = None if config.sandbox == "auto" else config.sandbox
-    if sandbox or config.workers:
+    workers = config.workers
+    if ranks_here > 1:
+        workers = max(1, (workers or usable_cores()) // ranks_here)
+    if sandbox or workers:
         # "auto" leaves the choice to rewards, which also heeds the environment.
-        rewards.configure(sandbox=sandbox, workers=config.workers)
+        rewards.configure(sandbox=sandbox, workers=workers)
     if config.prompts_per_step > len(task.train):
         raise ConfigurationError(
             f"prompts_per_step {config.prompts_per_step} is more than the {len(task.train)} "

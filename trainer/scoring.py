@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self
 
@@ -111,36 +112,41 @@ def _combine(times: Sequence[tuple[float, float, float]]) -> RolloutTimes:
 
 
 class Scorer:
-    """Scores completions on background threads, as many as completions are judged at once."""
+    """Scores completions on background threads, as many as completions are judged at once.
+
+    The threads are daemons: a verifier that hangs must not keep alive a process that shall end.
+    """
 
     def __init__(self, prompts: Sequence[Prompt], specs: Mapping[str, Any]) -> None:
         self._prompts = prompts
         self._specs = [specs[prompt.id] for prompt in prompts]
+        self._compares = [_compares(spec) for spec in self._specs]
         self._samples: list[dict[int, Sample]] = [{} for _ in prompts]
         self._scores: list[dict[int, rewards.Score]] = [{} for _ in prompts]
-        self._compares = [_compares(spec) for spec in self._specs]
-        self._waiting: deque[Finished] = deque()
-        self._futures: list[Future[None]] = []
-        self._num_threads = machinery().num_workers
-        self._pool = ThreadPoolExecutor(self._num_threads, thread_name_prefix="score")
-        self._lock = threading.Lock()
+        self._queue: SimpleQueue[list[Finished]] = SimpleQueue()
+        self._changed = threading.Condition()
+        self._open = 0
+        self._error: BaseException | None = None
         self._active, self._since, self._busy_s = 0, 0.0, 0.0
+        self._num_threads = machinery().num_workers
+        for _ in range(self._num_threads):
+            threading.Thread(target=self._work, name="score", daemon=True).start()
 
     def submit(self, finished: Finished) -> None:
         """Have a completion scored; one that is compared with its group waits for `collect`."""
         self._samples[finished.prompt][finished.k] = finished.sample
         if not self._compares[finished.prompt]:
-            self._waiting.append(finished)
-            self._futures.append(self._pool.submit(self._score_waiting))
+            self._put([finished])
 
     def collect(self) -> list[ScoredGroup]:
         """Wait for all scores, and return the groups in the order of their prompts."""
         for p, compares in enumerate(self._compares):
             if compares:
-                group = [Finished(p, k, sample) for k, sample in sorted(self._samples[p].items())]
-                self._futures.append(self._pool.submit(self._score, group))
-        for future in self._futures:
-            future.result()
+                self._put([Finished(p, k, sample) for k, sample in self._samples[p].items()])
+        with self._changed:
+            self._changed.wait_for(lambda: self._open == 0 or self._error)
+        if self._error:
+            raise self._error
         return [
             ScoredGroup(
                 Group(prompt, tuple(samples[k] for k in sorted(samples))),
@@ -154,40 +160,48 @@ class Scorer:
     @property
     def busy_s(self) -> float:
         """Seconds in which anything was being scored."""
-        with self._lock:
+        with self._changed:
             return self._busy_s + (time.perf_counter() - self._since if self._active else 0.0)
 
-    def _score_waiting(self) -> None:
-        """Score a thread's fair share of what waits: verifiers do many quick ones at once."""
-        with self._lock:
-            share = max(1, len(self._waiting) // self._num_threads)
-            taken = [self._waiting.popleft() for _ in range(min(share, len(self._waiting)))]
-        if taken:
-            self._score(taken)
+    def _put(self, items: list[Finished]) -> None:
+        with self._changed:
+            self._open += len(items)
+        self._queue.put(items)
+
+    def _work(self) -> None:
+        while items := self._queue.get():
+            # A fair share of what waits: verifiers do many quick ones at once.
+            for _ in range(self._queue.qsize() // self._num_threads):
+                with suppress(Empty):
+                    items += self._queue.get_nowait()
+            self._enter(+1)
+            try:
+                self._score(items)
+            except BaseException as error:  # raised again by `collect`
+                self._error = error
+            self._enter(-1, done=len(items))
 
     def _score(self, items: Sequence[Finished]) -> None:
-        self._enter(+1)
-        try:
-            scores = rewards.score_batch(
-                [one.sample.text for one in items],
-                [self._specs[one.prompt] for one in items],
-                groups=[one.prompt for one in items],
-                num_tokens=[len(one.sample.ids) for one in items],
-                truncated=[one.sample.truncated for one in items],
-                prompts=[self._prompts[one.prompt].text for one in items],
-            )
-        finally:
-            self._enter(-1)
+        scores = rewards.score_batch(
+            [one.sample.text for one in items],
+            [self._specs[one.prompt] for one in items],
+            groups=[one.prompt for one in items],
+            num_tokens=[len(one.sample.ids) for one in items],
+            truncated=[one.sample.truncated for one in items],
+            prompts=[self._prompts[one.prompt].text for one in items],
+        )
         for one, score in zip(items, scores, strict=True):
             self._scores[one.prompt][one.k] = score
 
-    def _enter(self, change: int) -> None:
-        """Count the threads at work, and the time in which there were any."""
-        with self._lock:
+    def _enter(self, change: int, *, done: int = 0) -> None:
+        """Count the threads at work, the time in which there were any, and what is left."""
+        with self._changed:
             now = time.perf_counter()
             if self._active:
                 self._busy_s += now - self._since
             self._active, self._since = self._active + change, now
+            self._open -= done
+            self._changed.notify_all()
 
     def __enter__(self) -> Self:
         return self
@@ -198,7 +212,11 @@ class Scorer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        with suppress(Empty):  # what nobody waits for any more
+            while True:
+                self._queue.get_nowait()
+        for _ in range(self._num_threads):
+            self._queue.put([])
 
 
 def _compares(spec: Any) -> bool:

@@ -224,7 +224,7 @@ class _Update:
         if work.is_dummy:
             return
         diff_N = old_N.double() - work.batch.rollout_logprobs_N
-        known_N = diff_N.isfinite()
+        known_N = ~work.batch.rollout_logprobs_N.isnan()
         diff_N = torch.where(known_N, diff_N, 0)
         self.agreement.add(
             {
@@ -273,7 +273,8 @@ class _Update:
             "rollout/logprob_diff_max": self.agreement.diff_max,
             "rollout/gen_kl_error": agreement["gen_kl"] / compared,
             "rollout/token_mult_prob_error": agreement["mult"] / compared,
-            "rollout/logprob_missing_frac": agreement["missing"] / all_tokens,
+            "rollout/logprob_missing_frac": agreement["missing"]
+            / (agreement["tokens"] + agreement["missing"]),
         }
         if self.config.rollout_correction != "none":
             metrics["rollout/weight_mean"] = sums["weight"] / all_tokens
@@ -300,7 +301,9 @@ def reference_kl(policy: Policy, examples: Sequence[Example], config: Config) ->
         for rows in plan[policy.world.rank]:
             batch = collate(rows or [[examples[0]]], policy.device)
             ref_N = _forward(policy, reference, batch, config)[0]
-            kl_N = kl_estimate(ref_N.double() - batch.rollout_logprobs_N, config.kl_estimator)
+            # Where the rollout does not know (NaN), nothing is known of the divergence.
+            log_ratio_N = (ref_N.double() - batch.rollout_logprobs_N).nan_to_num(nan=0.0)
+            kl_N = kl_estimate(log_ratio_N, config.kl_estimator)
             kl_S = kl_N.new_zeros(batch.num_sequences).index_add(0, batch.sequence_N, kl_N)
             for example, kl in zip((e for row in rows for e in row), kl_S.tolist(), strict=False):
                 found[numbered[id(example)]] = kl

@@ -169,7 +169,8 @@ def test_a_dry_run_says_where_the_settings_come_from(
     config: Config, capsys: pytest.CaptureFixture[str], tiny: bool, says: str
 ) -> None:
     model = "tiny" if tiny else config.model
-    assert main(["--task", "code", "--model", model, "--dry-run"]) == 0
+    short = ["--max-new-tokens", "8"]  # the random model has few positions
+    assert main(["--task", "code", "--model", model, "--dry-run", *short]) == 0
     assert f"settings:    {says}" in capsys.readouterr().out
 
 

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+import rewards
 from rewards import Score
 from trainer.compare import Compared, compare_groups
 from trainer.config import Config
@@ -49,7 +50,7 @@ def test_where_nothing_is_judged_there_is_no_mean() -> None:
     assert score_metrics([group(UNJUDGED)]) == {"verify/unjudged_frac": 1.0}
 
 
-def test_a_reward_of_zero_counts() -> None:
+def test_openrlhf_1219_a_reward_of_zero_counts() -> None:
     # OpenRLHF 1219: a score of 0.0 was taken for a missing one.
     assert score_metrics([group(WRONG, RIGHT)])["reward/mean"] == 0.5
 
@@ -59,6 +60,26 @@ def test_parts_have_their_own_means() -> None:
     metrics = score_metrics([group(whole, whole)])
     assert metrics["reward/code/mean"] == 0.5
     assert "reward/length/mean" not in metrics
+
+
+def test_trl_5353_the_reward_logged_is_the_weighted_one() -> None:
+    # trl 5353: the mean that was logged left out the weights that the gradient had.
+    spec = [
+        {"type": "format", "tags": ["answer"], "weight": 0.5},
+        {"type": "math", "answer": "2", "weight": 2.0},
+    ]
+    score = rewards.score("<answer>2</answer>", spec)
+    metrics = score_metrics([group(score, score)])
+    assert metrics["reward/mean"] == 2.5
+    assert metrics["reward/format/mean"] == metrics["reward/math/mean"] == 1.0
+
+
+def test_trl_5242_what_is_learned_from_are_the_ids_that_were_sampled() -> None:
+    # trl 5242, 5330: text that was encoded again came back as other ids.
+    scored = [group(RIGHT, WRONG)]
+    examples = compare(scored).examples
+    assert [e.sample for e in examples] == list(scored[0].group.samples)
+    assert all(e.sample.ids == (5, 5) for e in examples)  # their text is "text 0", "text 1"
 
 
 def test_rollout_metrics_describe_lengths_and_spread() -> None:

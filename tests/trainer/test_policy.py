@@ -442,7 +442,7 @@ def test_a_prompt_that_the_chat_template_refuses_names_its_row(policy: Policy) -
         encode_prompts(policy.tokenizer, [Row("r", "a", {})], max_new_tokens=1, max_length=64)
 
 
-def test_the_chat_template_is_encoded_without_a_second_begin_token(policy: Policy) -> None:
+def test_trl_3520_the_chat_template_is_encoded_without_a_second_begin_token(policy: Policy) -> None:
     # trl 3520: the template writes the begin token, and the tokenizer wrote it again.
     policy.tokenizer.chat_template = "<unk> {{ messages[0].content }}"
     prompt = encode_prompt(policy.tokenizer, Row("r", "a", {}))

@@ -106,7 +106,7 @@ def test_steps_draw_different_samples(
     assert ids(sample(policy, prompts, stream="0/2")) != ids(groups)
 
 
-def test_members_of_a_group_differ(groups: list[Group]) -> None:
+def test_verl_5179_members_of_a_group_differ(groups: list[Group]) -> None:
     # verl 5179, SkyRL 1042: one seed for all requests made groups of copies.
     assert all(len({s.ids for s in group.samples}) > 1 for group in groups)
 
@@ -127,7 +127,7 @@ def test_samples_follow_the_models_distribution(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize("temperature", [0.7, 1.0, 1.5])
-def test_log_probabilities_are_of_the_distribution_drawn_from(
+def test_trl_4159_log_probabilities_are_of_the_distribution_drawn_from(
     policy: Policy, prompts: list[Prompt], temperature: float
 ) -> None:
     # trl 4159: raw log-probabilities at a temperature other than 1 bias the ratio.
@@ -154,14 +154,16 @@ def test_a_truncated_sample_has_the_full_length_and_no_end_token(samples: list[S
     assert all(len(s.ids) == 12 and 1 not in s.ids for s in truncated)
 
 
-def test_every_end_token_of_the_model_stops(policy: Policy, prompts: list[Prompt]) -> None:
+def test_trl_7039_every_end_token_of_the_model_stops(policy: Policy, prompts: list[Prompt]) -> None:
     # trl 7039: with several end tokens, those the tokenizer does not name never stopped.
     policy.model.generation_config.eos_token_id = [1, 7]
     drawn = [s for group in sample(policy, prompts) for s in group.samples]
     assert {s.ids[-1] for s in drawn if s.finish_reason == "stop"} == {1, 7}
 
 
-def test_a_padding_token_that_is_sampled_is_kept(policy: Policy, prompts: list[Prompt]) -> None:
+def test_trl_4970_a_padding_token_that_is_sampled_is_kept(
+    policy: Policy, prompts: list[Prompt]
+) -> None:
     # trl 4970: masks made from token values lose tokens that look like padding.
     policy.model.generation_config.eos_token_id = None
     policy.tokenizer.eos_token = None
@@ -204,7 +206,7 @@ def test_sampling_may_be_given_up_and_begun_again(
     engine = HFEngine(policy, policy.config)
     finished = engine.generate(prompts, Sampling(4, 12, "0/1"))
     list(itertools.islice(finished, 3))
-    finished.close()
+    finished.close()  # type: ignore[attr-defined]
     assert collect(prompts, engine.generate(prompts, Sampling(4, 12, "0/1"))) == groups
 
 
@@ -222,7 +224,7 @@ def test_top_p_draws_from_the_most_likely_tokens_of_that_total(policy: Policy) -
         assert s.logprobs[0] == pytest.approx(expected, abs=1e-5)
 
 
-def test_training_has_no_top_p_that_would_bias_the_ratio() -> None:
+def test_trl_6789_training_has_no_top_p_that_would_bias_the_ratio() -> None:
     # trl 6789: log-probabilities of the kept tokens alone are no match for the trainer's.
     assert [name for name in vars(Config()) if "top_" in name or "min_p" in name] == ["eval_top_p"]
 

@@ -95,6 +95,15 @@ def test_trl_6533_every_completion_has_a_score_of_its_own() -> None:
     assert [s.value for s in group.scores] == [float(k % 3 > 0) for k in range(100)]
 
 
+def test_verl_5635_math_is_judged_off_the_main_thread() -> None:
+    # verl 5635, 5839, open-r1 620: a grader with signal.alarm judges nothing there, silently.
+    with Scorer(PROMPTS[:1], {"p": {"type": "math", "answer": "1/2"}}) as scorer:
+        for k, text in enumerate(("\\boxed{0.5}", "\\boxed{\\frac{2}{4}}", "\\boxed{2}")):
+            scorer.submit(finished(0, k, text))
+        (group,) = scorer.collect()
+    assert [s.value for s in group.scores] == [1, 1, 0]
+
+
 def test_a_mistake_in_a_spec_is_raised_where_it_is_waited_for() -> None:
     with pytest.raises(rewards.SpecError):
         Scorer(PROMPTS[:1], {"p": {"type": "slow_a", "typo": 1}})

@@ -4,6 +4,7 @@ import copy
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -85,7 +86,7 @@ def same(config: Config, examples: list[Example], dtype: torch.dtype, bound: flo
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_gradient_does_not_depend_on_micro_batches_or_packing(
+def test_trl_5619_the_gradient_does_not_depend_on_micro_batches_or_packing(
     base_config: Config, examples: list[Example], loss: str
 ) -> None:
     # trl 5619, OpenRLHF 1249, prime-rl 2562, verl 6957.
@@ -98,24 +99,44 @@ def test_in_float32_it_depends_on_them_by_rounding_alone(
     same(base_config, examples, torch.float32, 1e-5)
 
 
-@pytest.mark.parametrize(("dtype", "bound"), [(torch.float64, 1e-9), (torch.float32, 1e-5)])
+CASES: dict[str, tuple[dict[str, Any], int, torch.dtype, float]] = {
+    "dapo": ({}, 15, torch.float64, 1e-9),
+    "grpo": ({"loss": "grpo"}, 15, torch.float64, 1e-9),
+    "float32": ({}, 15, torch.float32, 1e-5),
+    "packed": ({"pack_tokens": 40}, 15, torch.float64, 1e-9),
+    "a rank without work of its own": ({}, 1, torch.float64, 1e-9),
+}
+"""Settings, how many examples, arithmetic, and how far the gradients may differ."""
+
+
+def _on_ranks(world: World, config: Config, examples: list[Example]) -> dict[str, Any]:
+    """All that is asked of several ranks: to start them takes longer than what they do."""
+    results: dict[str, Any] = {
+        name: gradient(world, replace(config, **changes), examples[:count], dtype)
+        for name, (changes, count, dtype, _) in CASES.items()
+    }
+    results["kl"] = reference_kl(away(load_policy(config, world), torch.float64), examples, config)
+    return results
+
+
+@pytest.fixture(scope="module")
+def on_two_ranks(base_config: Config, examples: list[Example]) -> list[dict[str, Any]]:
+    return run_ranks(_on_ranks, base_config, examples)
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_the_gradient_does_not_depend_on_the_number_of_ranks(
-    base_config: Config, examples: list[Example], dtype: torch.dtype, bound: float
+    base_config: Config,
+    examples: list[Example],
+    on_two_ranks: list[dict[str, Any]],
+    name: str,
 ) -> None:
-    for loss, some in (("dapo", examples), ("grpo", examples[:3])):
-        config = replace(base_config, loss=loss)  # type: ignore[arg-type]
-        alone, loss_alone = gradient(World(), config, some, dtype)
-        for shared, shared_loss in run_ranks(gradient, config, some, dtype):
-            assert (alone - shared).norm() < bound * alone.norm()
-            assert abs(loss_alone - shared_loss) < bound
-
-
-def test_a_rank_without_work_of_its_own_keeps_step(
-    base_config: Config, examples: list[Example]
-) -> None:
-    alone, _ = gradient(World(), base_config, examples[:1], torch.float64)
-    for shared, _ in run_ranks(gradient, base_config, examples[:1], torch.float64):
-        assert (alone - shared).norm() < 1e-9 * alone.norm()
+    changes, count, dtype, bound = CASES[name]
+    alone, loss_alone = gradient(World(), replace(base_config, **changes), examples[:count], dtype)
+    for results in on_two_ranks:
+        shared, loss = results[name]
+        assert (alone - shared).norm() < bound * alone.norm()
+        assert abs(loss_alone - loss) < bound
 
 
 def test_trl_6369_masked_tokens_leave_the_denominator(
@@ -295,13 +316,10 @@ def test_kl_in_the_reward_is_that_of_the_sampled_tokens(
         assert kl == pytest.approx(expected, abs=1e-4)
 
 
-def _kl(world: World, config: Config, examples: list[Example]) -> list[float]:
-    return reference_kl(away(load_policy(config, world), torch.float64), examples, config)
-
-
 def test_kl_in_the_reward_is_the_same_on_all_ranks(
-    base_config: Config, examples: list[Example]
+    base_config: Config, examples: list[Example], on_two_ranks: list[dict[str, Any]]
 ) -> None:
-    alone = _kl(World(), base_config, examples)
-    for shared in run_ranks(_kl, base_config, examples):
-        assert shared == pytest.approx(alone, abs=1e-9)
+    policy = away(load_policy(base_config, World()), torch.float64)
+    alone = reference_kl(policy, examples, base_config)
+    for results in on_two_ranks:
+        assert results["kl"] == pytest.approx(alone, abs=1e-9)

@@ -83,8 +83,8 @@ class VLLMEngine:
         self._sends_adapter = bool(config.lora_rank) and config.vllm_lora == "adapter"
         self._asleep = False
         self._syncs = 0
-        self._folder = tempfile.TemporaryDirectory(prefix="adapter-")
         self._llm = _start(policy, config, max_length)
+        self._folder = tempfile.TemporaryDirectory(prefix="adapter-")
 
     def sync(self) -> None:
         """Wake up with the policy's current weights; see `RolloutEngine`.
@@ -93,20 +93,24 @@ class VLLMEngine:
             StaleCacheError: If vLLM does not forget what it computed with the last ones.
         """
         self._syncs += 1
+        self._empty_cache()  # what training has freed is still torch's, and vLLM cannot have it
         if self._asleep:
             self._llm.wake_up(["weights"])
         if self._sends_adapter:
             lora.save_adapter(self._policy.model, Path(self._folder.name))
         else:
             self._write_weights()
-        if self._policy.device.type == "cuda":
-            gc.collect()
-            torch.cuda.empty_cache()
+        self._empty_cache()
         if self._asleep:
             self._llm.wake_up(["kv_cache"])
             self._asleep = False
         if not self._llm.reset_prefix_cache():
             raise StaleCacheError("vLLM still uses parts of its prefix cache after a sync")
+
+    def _empty_cache(self) -> None:
+        if self._policy.device.type == "cuda":
+            gc.collect()
+            torch.cuda.empty_cache()
 
     def _write_weights(self) -> None:
         weights = self._policy.full_weights()
@@ -177,7 +181,7 @@ class VLLMEngine:
         if not self._asleep:
             # Level 2 forgets the weights. Under an adapter nobody writes them again, so that they
             # go to CPU memory instead.
-            self._llm.sleep(level=1 if self._sends_adapter else 2)
+            self._llm.sleep(1 if self._sends_adapter else 2)
             self._asleep = True
 
     def close(self) -> None:
