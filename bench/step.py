@@ -1,7 +1,7 @@
 """One full step against TRL's GRPOTrainer: seconds, and the peak of memory.
 
     python -m bench.step --trl-python TRL/bin/python                   8 completions of 128 tokens
-    python -m bench.step --trl-python TRL/bin/python --completion-tokens 1024 --steps 1 --rounds 1
+    python -m bench.step --trl-python TRL/bin/python --completion-tokens 1024 --steps 1
 
 where TRL is an environment made with
 
@@ -14,9 +14,11 @@ counted; a step's time runs from the end of the last one to its own end. Rounds 
 and a ratio compares two runs of one round; medians are printed. The peak is the process's resident
 memory at its highest, libraries and all; "above load" is what training adds to it.
 
-Settings that neither side is told have its own default, except that TRL recomputes activations by
-default and we do not: it is told not to, or the times would not compare. `--trl NAME=VALUE` and
-`--ours NAME=VALUE` set more. Exit status 1 if a ratio misses its target.
+What a side is not told here has its own default. TRL recomputes activations by default and is told
+not to, as we do not, or the times would not compare; its batch of 8 is its default. Our passes take
+2,048 tokens at once, which is all 8 completions of 128 tokens, or one of 1,024: neither changes the
+gradient. To give TRL passes of one completion as well: `--trl per_device_train_batch_size=1`.
+`--trl NAME=VALUE` and `--ours NAME=VALUE` set more. Exit status 1 if a ratio misses its target.
 """
 
 from __future__ import annotations
@@ -44,9 +46,9 @@ PROMPTS = (
 MOST_TIME = {"hf": 0.9, "vllm": 0.7}
 MOST_MEMORY, LONG = 0.6, 1024
 OWN: dict[str, dict[str, Any]] = {
-    "trl": {"gradient_checkpointing": False},
-    "hf": {"rollout": "hf"},
-    "vllm": {"rollout": "vllm", "vllm_kv_gb": 1.0},
+    "trl": {"gradient_checkpointing": False, "per_device_train_batch_size": 8},
+    "hf": {"rollout": "hf", "micro_batch_tokens": 2048},
+    "vllm": {"rollout": "vllm", "vllm_kv_gb": 0.5, "micro_batch_tokens": 2048},
 }
 
 
