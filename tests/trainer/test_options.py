@@ -57,10 +57,19 @@ def _plugins(tmp_path_factory: pytest.TempPathFactory) -> None:
     rewards.load(f"{path}:words")
 
 
-@pytest.fixture
-def short(config: Config) -> Config:
-    """Three steps without evaluation."""
-    return replace(config, steps=3, eval_prompts=0, save_every=0)
+needs_gpu = (
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+)
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=needs_gpu)])
+def short(config: Config, request: pytest.FixtureRequest) -> Config:
+    """Three steps without evaluation, in float32."""
+    device = str(request.param)
+    return replace(
+        config, steps=3, eval_prompts=0, save_every=0, device=device, dtype="float32", rollout="hf"
+    )
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
