@@ -85,7 +85,7 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument("--rollout", default="hf", choices=("hf", "vllm"), help="what ours samples")
     parser.add_argument("--eval-prompts", type=int, default=200)
     parser.add_argument("--eval-samples", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1, help="of the passes; judges have theirs")
     parser.add_argument("--picture", type=Path, help="write the rewards over time to this file")
     return parser.parse_args(argv)
 
@@ -97,7 +97,8 @@ def _learn(task: str, seed: int, side: str, start: float, args: Namespace) -> Re
         outcome = measure(side, job, args.trl_python if side == "trl" else sys.executable)
         result = Result(task, seed, side, outcome, evaluate(outcome.weights, task, args))
     print(
-        f"{task:<5} {seed:>4} {side:<5} {len(outcome.ends_s):>6} {outcome.step_s:>7.2f}"
+        f"{task:<5} {seed:>4} {side:<5} {len(outcome.ends_s):>6}"
+        f" {outcome.ends_s[-1] / len(outcome.ends_s):>7.2f}"
         f" {start:>7.3f} {result.end:>7.3f}",
         flush=True,
     )

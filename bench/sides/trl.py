@@ -92,7 +92,7 @@ def train(job: Job) -> Outcome:
 def _settings(job: Job) -> GRPOConfig:
     """Translate the job; the batch is one accumulation of all completions of a step."""
     completions = job.prompts_per_step * job.group_size
-    batch = job.options.pop("per_device_train_batch_size", completions)
+    batch = min(completions, job.options.pop("per_device_train_batch_size", completions))
     return GRPOConfig(
         output_dir=str(Path(job.folder) / "trl"),
         use_cpu=True,
