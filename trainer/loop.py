@@ -73,7 +73,6 @@ from trainer.tasks import Row, Task
 from trainer.tasks.rows import read_jsonl
 from trainer.update import DisagreementError, update_policy
 
-
 SMALL_MODEL = 10_000_000
 """Parameters below which a second thread costs more than it brings on a CPU: threads wait for each
 other in every small operation, and hold cores that the verifiers could have."""
