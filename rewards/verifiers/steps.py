@@ -175,7 +175,7 @@ _MARKUP = re.compile(
 )
 _RUN = re.compile(
     r"(?:[\d+\-*/^(){}=×÷·−²³√ \t]|(?<=\d)\.(?=\d)|(?<=\d),(?=\d{3}(?!\d))"
-    r"|\\(?:[dt]?frac|sqrt|cdot|times|div)(?![A-Za-z]))++",
+    r"|\\(?:[dt]?frac|sqrt|cdot|times|div)(?![A-Za-z]))+",
     re.ASCII,
 )
 _SIDE = re.compile(r"[^=\s](?:[^=]*[^=\s])?")
