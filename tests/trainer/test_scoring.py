@@ -27,11 +27,11 @@ def slow_a(completion, spec):
 
 
 class RankSpec(rewards.Spec):
-    type: str = "longest"
+    type: str = "longest_member"
 
 
-@rewards.verifier(name="longest", spec=RankSpec, group=True)
-def longest(completions, spec):
+@rewards.verifier(name="longest_member", spec=RankSpec, group=True)
+def longest_member(completions, spec):
     most = max(len(c.text) for c in completions)
     return [rewards.Score.fraction(float(len(c.text) == most), "compared") for c in completions]
 '''
@@ -42,7 +42,7 @@ def _plugins(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("plugin") / "slow_a.py"
     path.write_text(SLOW, encoding="utf-8")
     rewards.load(f"{path}:slow_a")
-    rewards.load(f"{path}:longest")
+    rewards.load(f"{path}:longest_member")
 
 
 PROMPTS = [Prompt("p", (3,), "p?"), Prompt("q", (4,), "q?")]
@@ -77,7 +77,7 @@ def test_scoring_goes_on_while_others_are_sampled() -> None:
 
 
 def test_a_verifier_that_compares_sees_the_whole_group() -> None:
-    specs = {"p": {"type": "longest"}, "q": {"type": "slow_a"}}
+    specs = {"p": {"type": "longest_member"}, "q": {"type": "slow_a"}}
     with Scorer(PROMPTS, specs) as scorer:
         for prompt, k, text in ((0, 1, "aaa"), (1, 0, "a"), (0, 0, "a")):
             scorer.submit(finished(prompt, k, text))
