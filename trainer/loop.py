@@ -73,11 +73,6 @@ from trainer.tasks import Row, Task
 from trainer.tasks.rows import read_jsonl
 from trainer.update import DisagreementError, update_policy
 
-SMALL_MODEL = 10_000_000
-"""Parameters below which a second thread costs more than it brings on a CPU: threads wait for each
-other in every small operation, and hold cores that the verifiers could have."""
-
-
 @dataclass(frozen=True)
 class RunResult:
     """How a run ended."""
@@ -345,8 +340,6 @@ class _Run:
         check_logger(config.logger)
         torch.manual_seed(config.seed)
         policy = load_policy(config, world)
-        if world.device.type == "cpu" and policy.model.num_parameters() < SMALL_MODEL:
-            torch.set_num_threads(1)
 
         def encode(rows: Sequence[Row]) -> list[Prompt]:
             return encode_prompts(
