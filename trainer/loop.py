@@ -73,6 +73,7 @@ from trainer.tasks import Row, Task
 from trainer.tasks.rows import read_jsonl
 from trainer.update import DisagreementError, update_policy
 
+
 @dataclass(frozen=True)
 class RunResult:
     """How a run ended."""
