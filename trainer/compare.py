@@ -18,12 +18,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from rewards import Score
 from trainer.advantages import Advantages, group_advantages, pad_groups
 from trainer.batch import Example
 from trainer.config import Config
 from trainer.policy import Policy
-from trainer.scoring import ScoredGroup
+from trainer.scoring import ScoredGroup, correctness
 from trainer.shaping import length_penalty
 from trainer.supervision import step_rewards, token_advantages
 from trainer.update import reference_kl
@@ -53,7 +52,7 @@ def compare_groups(policy: Policy, scored: Sequence[ScoredGroup], config: Config
         rewards_PG = rewards_PG - config.beta * kl_PG
     filter_PG = values_PG
     if config.filter_by == "outcome":
-        filter_PG = pad_groups([[_correctness(score) for score in g.scores] for g in scored])[0]
+        filter_PG = pad_groups([[correctness(score) for score in g.scores] for g in scored])[0]
     advantages = group_advantages(rewards_PG, judged_PG, config, filter_PG=filter_PG)
     tokens = _by_outcome(scored, advantages)
     if config.process_supervision:
@@ -68,14 +67,9 @@ def compare_groups(policy: Policy, scored: Sequence[ScoredGroup], config: Config
     return Compared(advantages, examples, kl)
 
 
-def _correctness(score: Score) -> float | None:
-    """Return the outcome, or where a spec is of shaping alone the value."""
-    return score.value if score.outcome is None else score.outcome
-
-
 def _length_penalties(group: ScoredGroup, config: Config) -> list[float]:
     return [
-        length_penalty(len(sample.ids), _correctness(score) or 0.0, config)
+        length_penalty(len(sample.ids), correctness(score) or 0.0, config)
         for sample, score in zip(group.group.samples, group.scores, strict=True)
     ]
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -47,9 +47,9 @@ from trainer.curves import write_report
 from trainer.distributed import World, open_world
 from trainer.evaluate import PASS_AT_1, evaluate
 from trainer.interrupt import InterruptGuard
-from trainer.loggers import check_logger, open_logger
+from trainer.loggers import check_logger
 from trainer.metrics import (
-    JsonlFile,
+    RunFiles,
     drop_non_finite,
     peak_memory_gb,
     rollout_metrics,
@@ -160,7 +160,7 @@ class _Run:
         # The order of prompts as of the last whole step; a step that is given up comes again.
         self.cursor = self.order.state_dict()
         self.files = (
-            _Files(config, folder, sizes.get("metrics", 0), sizes.get("samples", 0))
+            RunFiles(config, folder, sizes.get("metrics", 0), sizes.get("samples", 0))
             if self.world.is_main
             else None
         )
@@ -258,7 +258,7 @@ class _Run:
             for index, group in zip(indices, new, strict=True):
                 self.order.see(index, group.outcomes)
             scored, times, rounds = scored + new, times + took, rounds + 1
-            missing -= sum(_teaches(group, config) for group in new)
+            missing -= sum(group.teaches(config.advantage_eps) for group in new)
             if not config.dynamic_sampling or rounds == config.max_sampling_rounds:
                 break
         return scored, times, rounds
@@ -362,35 +362,6 @@ class _Run:
             discard_after(folder.checkpoints, saved[0] if saved else 0)
         world.barrier()
         return cls(config, folder, policy, engine, checked, prompts, eval_prompts, reporter, saved)
-
-
-class _Files:
-    """What the first rank writes at each step."""
-
-    def __init__(self, config: Config, folder: RunFolder, metrics: int, samples: int) -> None:
-        self.metrics = JsonlFile(folder.metrics, size=metrics)
-        self.samples = JsonlFile(folder.samples, size=samples)
-        self.logger = open_logger(config, asdict(config), folder.path)
-
-    def log(self, row: Mapping[str, float]) -> None:
-        self.metrics.append(row)
-        if self.logger is not None:
-            self.logger.log(row, int(row["step"]))
-
-    def sync(self) -> dict[str, int]:
-        return {"metrics": self.metrics.sync(), "samples": self.samples.sync()}
-
-    def close(self) -> None:
-        self.metrics.close()
-        self.samples.close()
-        if self.logger is not None:
-            self.logger.close()
-
-
-def _teaches(group: ScoredGroup, config: Config) -> bool:
-    """Say whether completions of a group differ in correctness."""
-    outcomes = group.outcomes
-    return len(outcomes) > 1 and max(outcomes) - min(outcomes) > config.advantage_eps
 
 
 def _restored(config: Config, policy: Policy) -> tuple[int, dict[str, Any]] | None:

@@ -13,6 +13,7 @@ import os
 import resource
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ import torch
 
 from rewards import Score
 from trainer.compare import Compared
+from trainer.config import Config
+from trainer.loggers import open_logger
+from trainer.run_folder import RunFolder
 from trainer.scoring import ScoredGroup
 
 log = logging.getLogger(__name__)
@@ -58,6 +62,33 @@ class JsonlFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+class RunFiles:
+    """What the first rank writes at each step: metrics, samples, and what the logger is told."""
+
+    def __init__(self, config: Config, folder: RunFolder, metrics: int, samples: int) -> None:
+        """Open the files for appending after so many bytes; the rest is cut off."""
+        self.metrics = JsonlFile(folder.metrics, size=metrics)
+        self.samples = JsonlFile(folder.samples, size=samples)
+        self.logger = open_logger(config, asdict(config), folder.path)
+
+    def log(self, row: Mapping[str, float]) -> None:
+        """Write the metrics of a step."""
+        self.metrics.append(row)
+        if self.logger is not None:
+            self.logger.log(row, int(row["step"]))
+
+    def sync(self) -> dict[str, int]:
+        """Flush what was written to disk, and return how many bytes of each file that is."""
+        return {"metrics": self.metrics.sync(), "samples": self.samples.sync()}
+
+    def close(self) -> None:
+        """Close the files, and send the logger what is left."""
+        self.metrics.close()
+        self.samples.close()
+        if self.logger is not None:
+            self.logger.close()
 
 
 def drop_non_finite(metrics: Mapping[str, float]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import rewards
 from rewards.errors import ConfigurationError, RewardsError, SpecError
-from rewards.machinery import usable_cores
+from rewards.machinery import machinery, usable_cores
 from rewards.spec import CompiledSpec, Spec
 from trainer.config import Config
 from trainer.tasks import Row, Task
@@ -50,7 +50,7 @@ def check_task(config: Config, task: Task, *, ranks_here: int = 1) -> CheckedTas
     sandbox = None if config.sandbox == "auto" else config.sandbox
     workers = config.workers
     if ranks_here > 1:
-        workers = max(1, (workers or usable_cores()) // ranks_here)
+        workers = max(1, (workers or machinery().num_workers) // ranks_here)
     if sandbox or workers:
         # "auto" leaves the choice to rewards, which also heeds the environment.
         rewards.configure(sandbox=sandbox, workers=workers)

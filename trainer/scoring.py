@@ -15,11 +15,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import rewards
 from rewards.errors import RewardsError
@@ -34,6 +33,11 @@ class UnjudgedError(RewardsError, RuntimeError):
     """Nothing could be judged for several steps on end."""
 
 
+def correctness(score: rewards.Score) -> float | None:
+    """Return the outcome, or where a spec is of shaping alone the value; None if unjudged."""
+    return score.value if score.outcome is None else score.outcome
+
+
 @dataclass(frozen=True)
 class ScoredGroup:
     """A group with one score for each sample, in order."""
@@ -44,8 +48,12 @@ class ScoredGroup:
     @property
     def outcomes(self) -> list[float]:
         """Correctness of those that were judged; their value where a spec is of shaping alone."""
-        found = [s.value if s.outcome is None else s.outcome for s in self.scores]
-        return [outcome for outcome in found if outcome is not None]
+        return [c for c in map(correctness, self.scores) if c is not None]
+
+    def teaches(self, eps: float) -> bool:
+        """Say whether the completions differ in correctness by more than `eps`."""
+        outcomes = self.outcomes
+        return len(outcomes) > 1 and max(outcomes) - min(outcomes) > eps
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ def sample_and_score(
     """
     started = time.perf_counter()
     mine = prompts[engine.replica :: engine.num_replicas]
-    with Scorer(mine, specs) as scorer:
+    with closing(Scorer(mine, specs)) as scorer:
         for finished in engine.generate(mine, sampling):
             if engine.leads:
                 scorer.submit(finished)
@@ -203,16 +211,9 @@ class Scorer:
             self._open -= done
             self._changed.notify_all()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        with suppress(Empty):  # what nobody waits for any more
+    def close(self) -> None:
+        """Let the threads end; what nobody waits for any more is not scored."""
+        with suppress(Empty):
             while True:
                 self._queue.get_nowait()
         for _ in range(self._num_threads):

@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from tests.trainer.ranks import run_ranks
+from tests.trainer.sampling import collect
 from trainer.config import Config
 from trainer.distributed import World
 from trainer.policy import Policy, load_policy
-from trainer.rollout import Group, Prompt, Sample, Sampling, collect, hf, stream_seed
+from trainer.rollout import Group, Prompt, Sample, Sampling, hf, stream_seed
 from trainer.rollout.engines import open_engine
 from trainer.rollout.hf import HFEngine
 

@@ -16,11 +16,12 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from rewards.errors import ConfigurationError, MissingExtraError
 from tests.trainer.ranks import run_ranks
+from tests.trainer.sampling import collect
 from trainer.batch import Example, collate
 from trainer.config import Config
 from trainer.distributed import World
 from trainer.policy import Policy, load_policy
-from trainer.rollout import Group, Prompt, RolloutEngine, Sampling, collect
+from trainer.rollout import Group, Prompt, RolloutEngine, Sampling
 from trainer.rollout.engines import open_engine
 from trainer.rollout.hf import HFEngine
 from trainer.rollout.vllm import StaleCacheError, VLLMEngine, sampled_logprobs

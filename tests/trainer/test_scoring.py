@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import pytest
 
@@ -54,7 +55,7 @@ def finished(prompt: int, k: int, text: str) -> Finished:
 
 def test_scores_come_back_in_the_order_of_prompts_and_samples() -> None:
     specs = {"p": {"type": "slow_a"}, "q": {"type": "slow_a"}}
-    with Scorer(PROMPTS, specs) as scorer:
+    with closing(Scorer(PROMPTS, specs)) as scorer:
         for prompt, k, text in ((1, 1, "b"), (0, 1, "a"), (1, 0, "a"), (0, 0, "c")):
             scorer.submit(finished(prompt, k, text))
         scored = scorer.collect()
@@ -65,7 +66,7 @@ def test_scores_come_back_in_the_order_of_prompts_and_samples() -> None:
 
 def test_scoring_goes_on_while_others_are_sampled() -> None:
     specs = {"p": {"type": "slow_a", "seconds": 0.3}}
-    with Scorer(PROMPTS[:1], specs) as scorer:
+    with closing(Scorer(PROMPTS[:1], specs)) as scorer:
         scorer.submit(finished(0, 0, "a"))
         time.sleep(0.6)  # sampling of others
         hidden_s = scorer.busy_s
@@ -78,7 +79,7 @@ def test_scoring_goes_on_while_others_are_sampled() -> None:
 
 def test_a_verifier_that_compares_sees_the_whole_group() -> None:
     specs = {"p": {"type": "longest_member"}, "q": {"type": "slow_a"}}
-    with Scorer(PROMPTS, specs) as scorer:
+    with closing(Scorer(PROMPTS, specs)) as scorer:
         for prompt, k, text in ((0, 1, "aaa"), (1, 0, "a"), (0, 0, "a")):
             scorer.submit(finished(prompt, k, text))
         scored = scorer.collect()
@@ -88,7 +89,7 @@ def test_a_verifier_that_compares_sees_the_whole_group() -> None:
 def test_trl_6533_every_completion_has_a_score_of_its_own() -> None:
     # trl 6533, 6534: a list of rewards of the wrong length was spread over the batch.
     specs = {"p": {"type": "slow_a"}}
-    with Scorer(PROMPTS[:1], specs) as scorer:
+    with closing(Scorer(PROMPTS[:1], specs)) as scorer:
         for k in range(100):
             scorer.submit(finished(0, k, "a" if k % 3 else f"{k}"))
         (group,) = scorer.collect()
@@ -97,7 +98,7 @@ def test_trl_6533_every_completion_has_a_score_of_its_own() -> None:
 
 def test_verl_5635_math_is_judged_off_the_main_thread() -> None:
     # verl 5635, 5839, open-r1 620: a grader with signal.alarm judges nothing there, silently.
-    with Scorer(PROMPTS[:1], {"p": {"type": "math", "answer": "1/2"}}) as scorer:
+    with closing(Scorer(PROMPTS[:1], {"p": {"type": "math", "answer": "1/2"}})) as scorer:
         for k, text in enumerate(("\\boxed{0.5}", "\\boxed{\\frac{2}{4}}", "\\boxed{2}")):
             scorer.submit(finished(0, k, text))
         (group,) = scorer.collect()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -125,14 +125,3 @@ def decode(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> str:
     """Return the text of a completion, without special tokens and with its spaces as they are."""
     text = tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
     return str(text)
-
-
-def collect(prompts: Sequence[Prompt], finished: Iterable[Finished]) -> list[Group]:
-    """Put finished completions back into groups, in the order of their prompts."""
-    samples: list[dict[int, Sample]] = [{} for _ in prompts]
-    for one in finished:
-        samples[one.prompt][one.k] = one.sample
-    return [
-        Group(prompt, tuple(group[k] for k in sorted(group)))
-        for prompt, group in zip(prompts, samples, strict=True)
-    ]
