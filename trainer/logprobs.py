@@ -4,8 +4,8 @@ Shapes: B rows, T tokens of a row, N completion tokens, n of them in a chunk, S 
 size, V vocabulary.
 
 Only the positions that predict completion tokens reach the head, and those in chunks, of which all
-but the last are recomputed in the backward pass: memory is chunk x V and not B x T x V. Logits below
-float32 are raised to float32 before the log-sum-exp, whose rounding would otherwise bias every
+but the last are recomputed in the backward pass: memory is chunk x V and not B x T x V. Logits
+below float32 are raised to float32 before the log-sum-exp, whose rounding would otherwise bias every
 token.
 
 No attention mask is passed. transformers makes of the positions what each implementation needs:
