@@ -3,10 +3,10 @@
 Shapes: B rows, T tokens of a row, N completion tokens, n of them in a chunk, S sequences, D hidden
 size, V vocabulary.
 
-Only the positions that predict completion tokens reach the head, and those in chunks, of which all
-but the last are recomputed in the backward pass: memory is chunk x V and not B x T x V. Logits
-below float32 are raised to float32 before the log-sum-exp, whose rounding would otherwise bias every
-token.
+Only the positions that predict completion tokens reach the head, and those in chunks, of which
+all but the last are recomputed in the backward pass: memory is chunk x V and not B x T x V.
+Logits below float32 are raised to float32 before the log-sum-exp, whose rounding would otherwise
+bias every token.
 
 No attention mask is passed. transformers makes of the positions what each implementation needs:
 nothing where each row is one sequence (plain causal attention), a block mask for sdpa, eager and
