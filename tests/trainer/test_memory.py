@@ -17,15 +17,9 @@ from torch.profiler import ProfilerActivity, profile
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config
 
 from trainer.config import SETTINGS, Config, apply_settings
+from trainer.footprint import LOGITS_COPIES, model_shape, peak_of
 from trainer.logprobs import TokenLogprobs
-from trainer.memory import (
-    LOGITS_COPIES,
-    MemoryPlan,
-    model_shape,
-    peak_of,
-    plan_memory,
-    published_accounting,
-)
+from trainer.memory import MemoryPlan, plan_memory, published_accounting
 from trainer.model import decoder_layers, recompute_in_backward
 from trainer.rollout.vllm import FREE_SHARE
 
