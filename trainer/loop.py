@@ -39,6 +39,7 @@ from typing import Any
 
 import torch
 
+from trainer.allocator import keep_freed_memory
 from trainer.checkpoint import Checkpointer, discard_after, latest_checkpoint, load_checkpoint
 from trainer.compare import compare_groups
 from trainer.config import Config
@@ -340,6 +341,8 @@ class _Run:
         checked = check_task(config, task, ranks_here=world.local_size)
         check_logger(config.logger)
         torch.manual_seed(config.seed)
+        if world.device.type == "cpu":
+            keep_freed_memory()
         policy = load_policy(config, world)
 
         def encode(rows: Sequence[Row]) -> list[Prompt]:

@@ -110,18 +110,25 @@ class Policy:
             self.frozen.to("cpu")
 
     @torch.no_grad()
-    def full_weights(self) -> Iterator[tuple[str, Tensor]]:
-        """Yield each weight's name in a Hugging Face checkpoint, and the whole of it. Collective.
+    def merged_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """Yield each weight's name in the model without adapters, and the whole of it. Collective.
 
         They are in the dtype of the passes; LoRA is merged in, and tied weights come once. One is
         alive at a time: it may be the policy's own memory, so copy what is to be kept.
         """
         for name, parameter in self.model.named_parameters():
-            if lora.is_adapter(name):
-                continue
-            weight = lora.merge(self.model, name, full_tensor(parameter))
-            named = {lora.base_name(name): weight.to(self.compute_dtype)}
-            yield from revert_weight_conversion(self.model, named).items()
+            if not lora.is_adapter(name):
+                weight = lora.merge(self.model, name, full_tensor(parameter))
+                yield lora.base_name(name), weight.to(self.compute_dtype)
+
+    @torch.no_grad()
+    def full_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """Yield the merged weights as a Hugging Face checkpoint names them. Collective.
+
+        Experts that are one tensor here are one each there.
+        """
+        for name, weight in self.merged_weights():
+            yield from revert_weight_conversion(self.model, {name: weight}).items()
 
 
 def load_policy(config: Config, world: World) -> Policy:

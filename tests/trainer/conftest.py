@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -84,6 +85,19 @@ def tied_folder(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
     config = LlamaConfig.from_pretrained(model_folder, tie_word_embeddings=True)
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def experts_folder(model_folder: Path, tmp_path: Path) -> Path:
+    """A model whose experts are one tensor here, and one each in its file."""
+    shutil.copytree(model_folder, tmp_path, dirs_exist_ok=True)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_experts": 2, "head_dim": 8}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "num_experts_per_tok": 1}
+    config = transformers.Qwen3MoeConfig(
+        vocab_size=19, intermediate_size=16, moe_intermediate_size=8, **sizes, **heads
+    )
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+import making.lean
 import rewards
 from rewards import Verdict
 from tests.lean.toolchain import find_library, make_toolchain
-from trainer.tasks import Row, make_lean, read_rows
+from trainer.tasks import Row, read_rows
 from trainer.tasks.load import data_folder
 from trainer.tasks.public_lean import ask_for_proof
 
@@ -60,8 +61,8 @@ def without_names(row: Row) -> str:
 def test_the_generator_writes_the_bundled_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["make_lean", "--out", str(tmp_path)])
-    make_lean.main()
+    monkeypatch.setattr("sys.argv", ["lean", "--out", str(tmp_path)])
+    making.lean.main()
     for split in ("train.jsonl", "test.jsonl"):
         assert (tmp_path / split).read_bytes() == (data_folder() / "lean" / split).read_bytes()
 

@@ -216,19 +216,6 @@ def test_targets_that_can_have_no_adapter_are_refused(
         load_policy(replace(config, lora_rank=2, lora_targets=targets), World())
 
 
-@pytest.fixture
-def experts_folder(model_folder: Path, tmp_path: Path) -> Path:
-    """A model whose experts are one tensor here, and one each in its file."""
-    shutil.copytree(model_folder, tmp_path, dirs_exist_ok=True)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_experts": 2, "head_dim": 8}
-    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "num_experts_per_tok": 1}
-    config = transformers.Qwen3MoeConfig(
-        vocab_size=19, intermediate_size=16, moe_intermediate_size=8, **sizes, **heads
-    )
-    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
-    return tmp_path
-
-
 def test_full_weights_have_the_names_of_the_file_and_not_those_of_the_model(
     config: Config, experts_folder: Path
 ) -> None:

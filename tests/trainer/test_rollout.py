@@ -4,6 +4,7 @@ import copy
 import itertools
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from tests.trainer.sampling import collect
 from trainer.config import Config
 from trainer.distributed import World
 from trainer.policy import Policy, load_policy
-from trainer.rollout import Group, Prompt, Sample, Sampling, hf, stream_seed
+from trainer.rollout import Group, Prompt, Sample, Sampling, hf, packing, stream_seed
 from trainer.rollout.engines import open_engine
 from trainer.rollout.hf import HFEngine
 
@@ -230,6 +231,32 @@ def test_trl_6789_training_has_no_top_p_that_would_bias_the_ratio() -> None:
     assert [name for name in vars(Config()) if "top_" in name or "min_p" in name] == ["eval_top_p"]
 
 
+@pytest.mark.parametrize("lora_rank", [0, 4])
+def test_packed_weights_sample_what_the_others_do_before_and_after_an_update(
+    base_config: Config, prompts: list[Prompt], monkeypatch: pytest.MonkeyPatch, lora_rank: int
+) -> None:
+    monkeypatch.setattr(packing, "MIN_SIZE", 0)
+    policy = load_policy(replace(base_config, lora_rank=lora_rank), World())
+    engine, seen = HFEngine(policy, policy.config), []
+    for _ in range(2):
+        plain = sample(policy, prompts)
+        engine.sync()
+        assert engine._packed, "no linear layer was packed"
+        packed = collect(prompts, engine.generate(prompts, Sampling(4, 12, "0/1")))
+        engine.release()
+        assert ids(packed) == ids(plain)
+        for one, other in zip(packed, plain, strict=True):
+            for mine, theirs in zip(one.samples, other.samples, strict=True):
+                assert mine.logprobs == pytest.approx(theirs.logprobs, abs=1e-4)
+        seen.append(ids(packed))
+        with torch.no_grad():
+            for parameter in policy.model.parameters():
+                if parameter.requires_grad:
+                    parameter.add_(0.2 * torch.randn_like(parameter))
+    assert seen[0] != seen[1]
+    assert not any("forward" in vars(module) for module in policy.model.modules())
+
+
 def test_without_a_gpu_transformers_samples(policy: Policy) -> None:
     assert isinstance(open_engine(policy, policy.config, 64), HFEngine)
 
@@ -252,10 +279,11 @@ def _shares(world: World, configs: list[Config], prompts: list[Prompt]) -> list[
 
 
 def test_two_ranks_sample_what_one_does_before_and_after_updates(
-    base_config: Config, prompts: list[Prompt]
+    base_config: Config, experts_folder: Path, prompts: list[Prompt]
 ) -> None:
     base = replace(base_config, learning_rate=0.05, beta=0.0)
-    configs = [base, replace(base, lora_rank=4)]
+    experts = replace(base, model=str(experts_folder))  # whose names differ from their file's
+    configs = [base, replace(base, lora_rank=4), experts]
     alone = _shares(World(), configs, prompts[:6])
     first, second = run_ranks(_shares, configs, prompts[:6])
     mixed = [
@@ -265,3 +293,4 @@ def test_two_ranks_sample_what_one_does_before_and_after_updates(
     assert [ids(groups) for groups in mixed] == [ids(groups) for groups in alone]
     assert ids(alone[0]) != ids(alone[1])
     assert ids(alone[2]) != ids(alone[3])
+    assert ids(alone[4]) != ids(alone[5])

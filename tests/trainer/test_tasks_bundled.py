@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from trainer.tasks import Row, load_task, make_code, make_math, read_rows
+import making.code
+import making.math
+from making.probes import MAX_TESTS, MIN_TESTS, call, choose_tests, compile_function, mutate
+from trainer.tasks import Row, load_task, read_rows
 from trainer.tasks.load import BUNDLED, data_folder, read_card
-from trainer.tasks.probes import MAX_TESTS, MIN_TESTS, call, choose_tests, compile_function, mutate
 
-GENERATORS = {"code": make_code, "math": make_math}
+GENERATORS = {"code": making.code, "math": making.math}
 LEVELS = (1, 2, 3, 4, 5)
 PROBES = [(x,) for x in range(-150, 151)]
 
@@ -147,9 +149,9 @@ def test_the_data_folder_holds_no_code_and_less_than_2_mb() -> None:
 
 
 def test_generators_write_both_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(make_math, "ROWS", dict.fromkeys(LEVELS, (3, 2)))
-    monkeypatch.setattr("sys.argv", ["make_math", "--out", str(tmp_path)])
-    make_math.main()
+    monkeypatch.setattr(making.math, "ROWS", dict.fromkeys(LEVELS, (3, 2)))
+    monkeypatch.setattr("sys.argv", ["math", "--out", str(tmp_path)])
+    making.math.main()
     assert len(read_rows(tmp_path / "train.jsonl")) == 15
     assert len(read_rows(tmp_path / "test.jsonl")) == 10
 

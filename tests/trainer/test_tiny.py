@@ -85,7 +85,7 @@ def test_the_chat_template_ends_where_the_assistant_speaks(tokenizer) -> None:  
 
 @pytest.mark.parametrize("task", ["code", "math"])
 def test_it_finds_golds_far_likelier_than_chance(tokenizer, model, task: str) -> None:  # type: ignore[no-untyped-def]
-    from trainer.tiny.demonstrations import collate, encode_rows
+    from making.tiny.demonstrations import collate, encode_rows
 
     batch = collate(encode_rows(tokenizer, load_task(task).test[:32]), tokenizer.pad_token_id)
     with torch.no_grad():

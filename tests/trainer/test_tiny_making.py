@@ -8,9 +8,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from trainer.tasks import Row, load_task
-from trainer.tiny.__main__ import main
-from trainer.tiny.demonstrations import (
+from making.tiny.__main__ import main
+from making.tiny.demonstrations import (
     IGNORED,
     Demonstration,
     collate,
@@ -18,9 +17,10 @@ from trainer.tiny.demonstrations import (
     encode_rows,
     find_partners,
 )
-from trainer.tiny.fit import Recipe, fit
-from trainer.tiny.model import build_model
-from trainer.tiny.tokenizer import build_tokenizer
+from making.tiny.fit import Recipe, fit
+from making.tiny.model import build_model
+from making.tiny.tokenizer import build_tokenizer
+from trainer.tasks import Row, load_task
 
 ROWS = [Row(str(i), f"add {i}", {}, f"x + {i}") for i in range(10)]
 CLEAN = [Demonstration((1, 2), (3, 4, 5)), Demonstration((1,), (4, 5))]
@@ -124,7 +124,7 @@ def test_it_is_fitted_on_training_rows_only(
 ) -> None:
     seen: list[Row] = []
     monkeypatch.setattr(
-        "trainer.tiny.__main__.encode_rows",
+        "making.tiny.__main__.encode_rows",
         lambda tokenizer, rows: (seen.extend(rows), encode_rows(tokenizer, rows))[1],
     )
     argv = ["tiny", "--out", str(tmp_path), "--batches", "1", "--batch-size", "2"]

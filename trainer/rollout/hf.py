@@ -34,6 +34,7 @@ from trainer.config import Config
 from trainer.model import load_model
 from trainer.policy import Policy
 from trainer.rollout import Finished, FinishReason, Prompt, Sample, Sampling, decode, stream_seed
+from trainer.rollout.packing import Packed, can_pack, in_use, pack
 
 TIE = 1e-4
 """Relative difference of two times in the race under which rounding may decide between them."""
@@ -132,17 +133,22 @@ class HFEngine:
         if self._is_copy:
             self._model = load_model(config.model, policy.device, policy.compute_dtype)
         self._settles_ties = policy.compute_dtype == torch.float32
+        self._packs = can_pack(policy.device, policy.compute_dtype)
+        self._packed: Packed = {}
 
     @torch.no_grad()
     def sync(self) -> None:
-        """Write the policy's weights into the copy, if there is one."""
+        """Take over the policy's weights where they are not read in place."""
         if self._is_copy:
             weights = dict(self._model.named_parameters())
-            for name, weight in self._policy.full_weights():
+            for name, weight in self._policy.merged_weights():
                 weights[name].copy_(weight)
+        if self._packs:
+            self._packed = pack(self._model)
 
     def release(self) -> None:
-        """Do nothing: between calls no memory is held but a copy's weights."""
+        """Drop what is packed; between calls nothing else is held but a copy's weights."""
+        self._packed = {}
 
     def close(self) -> None:
         """Do nothing: there is nothing to shut down."""
@@ -158,7 +164,7 @@ class HFEngine:
             batch = _Batch(rows, self._policy.device)
             while batch.rows:
                 # Modes are of the thread: the caller must not find itself in ours.
-                with torch.inference_mode(), self._autocast():
+                with torch.inference_mode(), self._autocast(), in_use(self._packed):
                     finished = self._decode(batch, sampling)
                 yield from (self._finished(row) for row in finished)
 

@@ -1,7 +1,7 @@
 """The bundled tiny model: a million parameters that start the tasks code and math half able.
 
-``python -m trainer.tiny`` makes it anew. It is a standard Hugging Face llama, so whatever loads a
-large model (transformers, vLLM) loads this one from ``TINY_PATH``.
+``python -m making.tiny`` made it, in a checkout of the project. It is a standard Hugging Face
+llama, so whatever loads a large model (transformers, vLLM) loads this one from ``TINY_PATH``.
 """
 
 from pathlib import Path

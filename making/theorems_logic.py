@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trainer.tasks.theorems import Theorem, indent, tactics
+from making.theorems import Theorem, indent, tactics
 
 CONNECTIVES = ("∧", "∨", "→", "↔")
 PROPOSITIONS, PREDICATES = "pqrs", "PQRS"

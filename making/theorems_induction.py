@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from trainer.tasks.theorems import Theorem, induction
+from making.theorems import Theorem, induction
 
 ITERATE = """\
 def iterate {α : Type} (f : α → α) : Nat → α → α

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from trainer.tasks.theorems import Theorem, induction
+from making.theorems import Theorem, induction
 
 ITEMS = """\
 inductive Items (α : Type) where

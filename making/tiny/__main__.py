@@ -1,4 +1,4 @@
-"""Make the bundled tiny model: ``python -m trainer.tiny --out trainer/tiny/model``.
+"""Make the bundled tiny model: ``python -m making.tiny --out trainer/tiny/model``.
 
 It is fitted on noisy demonstrations of the first level of both bundled tasks, training rows only.
 The same command with as many threads (OMP_NUM_THREADS) on the same machine gives the same weights;
@@ -14,11 +14,11 @@ from pathlib import Path
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
 
+from making.tiny.demonstrations import Demonstration, encode_rows
+from making.tiny.fit import Recipe, fit
+from making.tiny.model import MAX_LENGTH, build_model
+from making.tiny.tokenizer import build_tokenizer
 from trainer.tasks import load_task
-from trainer.tiny.demonstrations import Demonstration, encode_rows
-from trainer.tiny.fit import Recipe, fit
-from trainer.tiny.model import MAX_LENGTH, build_model
-from trainer.tiny.tokenizer import build_tokenizer
 
 LEVEL = 1
 
@@ -66,7 +66,7 @@ def _fit_with_progress(
 
 def _parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m trainer.tiny",
+        prog="python -m making.tiny",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

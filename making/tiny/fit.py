@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
 
-from trainer.tiny.demonstrations import Demonstration, collate, draw_batches
+from making.tiny.demonstrations import Demonstration, collate, draw_batches
 
 
 def _setting(default: Any, help_text: str) -> Any:

@@ -1,4 +1,4 @@
-"""Generate the bundled code task: ``python -m trainer.tasks.make_code --out datasets/code``.
+"""Generate the bundled code task: ``python -m making.code --out datasets/code``.
 
 Seeded and deterministic: the same command writes the same bytes.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from trainer.tasks.making import write_task
-from trainer.tasks.probes import call, choose_tests, compile_function
-from trainer.tasks.programs import Problem, draw_level_1, draw_level_2
-from trainer.tasks.programs_classic import draw_level_5
-from trainer.tasks.programs_data import draw_level_3, draw_level_4
+from making.command import write_task
+from making.probes import call, choose_tests, compile_function
+from making.programs import Problem, draw_level_1, draw_level_2
+from making.programs_classic import draw_level_5
+from making.programs_data import draw_level_3, draw_level_4
 from trainer.tasks.rows import Row
 
 LEVELS: dict[int, Callable[[random.Random], Problem]] = {

@@ -9,8 +9,8 @@ import random
 from collections.abc import Callable
 from textwrap import dedent
 
-from trainer.tasks.programs import Problem
-from trainer.tasks.programs_data import INTEGER_LISTS, STRINGS
+from making.programs import Problem
+from making.programs_data import INTEGER_LISTS, STRINGS
 
 Arguments = tuple[tuple[object, ...], ...]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from trainer.tasks.theorems import Theorem, tactics
+from making.theorems import Theorem, tactics
 
 MAX_NUMBER = 400
 """Of a term's value: nothing here is decided by long computing."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trainer.tasks.theorems import Theorem, induction
+from making.theorems import Theorem, induction
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Generate the bundled Lean task: ``python -m trainer.tasks.make_lean --out datasets/lean``.
+"""Generate the bundled Lean task: ``python -m making.lean --out datasets/lean``.
 
 Seeded and deterministic: the same command writes the same bytes. Every theorem is stated in core
 Lean 4, without Mathlib, and comes with one proof.
@@ -9,15 +9,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from trainer.tasks.making import write_task
+from making.command import write_task
+from making.theorems import Theorem
+from making.theorems_equations import draw_arithmetic, draw_chain
+from making.theorems_induction import draw_induction
+from making.theorems_lists import draw_list_theorem
+from making.theorems_logic import draw_propositional, draw_quantified
+from making.theorems_trees import draw_tree_theorem
 from trainer.tasks.public_lean import ask_for_proof, fence
 from trainer.tasks.rows import Row
-from trainer.tasks.theorems import Theorem
-from trainer.tasks.theorems_equations import draw_arithmetic, draw_chain
-from trainer.tasks.theorems_induction import draw_induction
-from trainer.tasks.theorems_lists import draw_list_theorem
-from trainer.tasks.theorems_logic import draw_propositional, draw_quantified
-from trainer.tasks.theorems_trees import draw_tree_theorem
 
 
 def draw_first_order(rng: random.Random) -> Theorem:

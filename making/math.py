@@ -1,4 +1,4 @@
-"""Generate the bundled math task: ``python -m trainer.tasks.make_math --out datasets/math``.
+"""Generate the bundled math task: ``python -m making.math --out datasets/math``.
 
 Seeded and deterministic: the same command writes the same bytes. Every question has one exact
 answer; the gold completion thinks in one short line and then answers in tags.
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from trainer.tasks.making import write_task
+from making.command import write_task
 from trainer.tasks.rows import Row
 
 INSTRUCTION = "Think in <think> tags, then give the answer in <answer> tags."

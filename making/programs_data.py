@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from textwrap import dedent
 
-from trainer.tasks.programs import Problem
+from making.programs import Problem
 
 FILTERS = (
     ("keeps the even numbers", "x % 2 == 0"),
