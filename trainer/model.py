@@ -31,12 +31,15 @@ _CACHED_LAYERS = frozenset({"full_attention", "sliding_attention", "chunked_atte
 def eos_ids(
     model: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase
 ) -> frozenset[int]:
-    """Unite the end-of-sequence ids of the generation config and the tokenizer."""
+    """Unite the end-of-sequence ids of the generation config and the tokenizer.
+
+    Those that the model has no logit for are left out: they end nothing, and vLLM fails on them.
+    """
     ids: set[int] = set()
     for source in (getattr(model.generation_config, "eos_token_id", None), tokenizer.eos_token_id):
         if source is not None:
             ids |= set(source) if isinstance(source, (list, tuple)) else {source}
-    return frozenset(ids)
+    return frozenset(i for i in ids if i < model.config.get_text_config().vocab_size)
 
 
 def choose_dtype(name: str, device: torch.device) -> torch.dtype:

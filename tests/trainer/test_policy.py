@@ -83,6 +83,11 @@ def test_trl7039_every_id_that_ends_a_completion_is_known(policy: Policy) -> Non
     assert policy.eos_ids == {1, 7, 9}  # 1 is the tokenizer's
 
 
+def test_an_id_that_the_model_cannot_produce_ends_nothing(policy: Policy) -> None:
+    policy.model.generation_config.eos_token_id = [7, 10**6]
+    assert policy.eos_ids == {1, 7}
+
+
 def test_full_weights_are_those_of_the_checkpoint(policy: Policy) -> None:
     found = {name: tensor.clone() for name, tensor in policy.full_weights()}
     expected = policy.model.state_dict()

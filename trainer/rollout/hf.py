@@ -179,6 +179,7 @@ class HFEngine:
     def _decode(self, batch: _Batch, sampling: Sampling) -> list[_Row]:
         """Decode until some rows finish; take them out of the batch and return them."""
         finished: list[_Row] = []
+        eos_ids = self._policy.eos_ids
         while not finished:
             logits_BV = self._advance(batch) if batch.rows[0].ids else self._prefill(batch)
             for row, token, logprob in zip(
@@ -186,7 +187,7 @@ class HFEngine:
             ):
                 row.ids.append(token)
                 row.logprobs.append(logprob)
-                if token in self._policy.eos_ids:
+                if token in eos_ids:
                     row.finish_reason = "stop"
                 elif len(row.ids) == sampling.max_new_tokens:
                     row.finish_reason = "length"

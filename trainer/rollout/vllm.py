@@ -210,35 +210,50 @@ def _start(policy: Policy, config: Config, max_length: int) -> LLM:
         os.environ["VLLM_BATCH_INVARIANT"] = "1"
     try:
         from vllm import LLM
-        from vllm.config.lora import MaxLoRARanks
     except ImportError as error:
         raise missing_extra("rollout with vLLM", "vllm") from error
-    options: dict[str, Any] = {"dtype": policy.compute_dtype}
+    options = _options(policy, config, max_length)
+    try:
+        return LLM(**options)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"vLLM does not run {config.model!r} like this: {' '.join(str(error).split())[:400]} "
+            "(vllm_kv_gb is the size of its KV cache; its max_model_len is the longest prompt and "
+            "max_new_tokens)"
+        ) from error
+
+
+def _options(policy: Policy, config: Config, max_length: int) -> dict[str, Any]:
+    """Say how vLLM runs. Collective."""
+    from vllm.config.lora import MaxLoRARanks
+
+    on_cpu = policy.device.type == "cpu"
+    options: dict[str, Any] = {}
     if config.lora_rank and config.vllm_lora == "adapter":
         ranks = [rank for rank in get_args(MaxLoRARanks) if rank >= config.lora_rank]
         options |= {"enable_lora": True, "max_lora_rank": min(ranks, default=config.lora_rank)}
     if policy.world.size > 1:
         options["distributed_executor_backend"] = "external_launcher"
-    return LLM(
-        model=model_path(config.model),
-        tensor_parallel_size=config.vllm_tensor_parallel,
-        skip_tokenizer_init=True,
-        generation_config="vllm",  # no defaults from the model's folder
-        logprobs_mode="processed_logprobs",
-        enable_prefix_caching=True,
-        enable_sleep_mode=policy.device.type == "cuda",
-        kv_cache_memory_bytes=_kv_cache_bytes(policy, config),
-        kv_cache_dtype=config.vllm_kv_dtype,
-        max_num_seqs=config.rollout_batch_size,
-        max_model_len=max_length,
-        enforce_eager=policy.device.type == "cpu",
-        use_tqdm_on_load=False,
-        seed=config.seed,
+    return options | {
+        "model": model_path(config.model),
+        "dtype": policy.compute_dtype,
+        "tensor_parallel_size": config.vllm_tensor_parallel,
+        "skip_tokenizer_init": True,
+        "generation_config": "vllm",  # no defaults from the model's folder
+        "logprobs_mode": "processed_logprobs",
+        "enable_prefix_caching": True,
+        "enable_sleep_mode": not on_cpu,
+        "kv_cache_memory_bytes": _kv_cache_bytes(policy, config),
+        "kv_cache_dtype": config.vllm_kv_dtype,
+        "max_num_seqs": config.rollout_batch_size,
+        "max_model_len": max_length,
+        "enforce_eager": on_cpu,
+        "use_tqdm_on_load": False,
+        "seed": config.seed,
         # Where a prompt is read in two parts, vLLM winds the request's generator back, and a CPU's
         # cannot be.
-        enable_chunked_prefill=None if policy.device.type == "cuda" else False,
-        **options,
-    )
+        "enable_chunked_prefill": False if on_cpu else None,
+    }
 
 
 def _kv_cache_bytes(policy: Policy, config: Config) -> int:
