@@ -187,12 +187,15 @@ def _on_one_rank(
     world: World, configs: dict[str, Config], prompts: list[Prompt]
 ) -> tuple[dict[str, Any], dict[str, Facts]]:
     explored, compared = {}, {}
+    small = replace(configs["full"], vllm_kv_gb=1e-5)
+    with pytest.raises(ConfigurationError) as refused:
+        open_engine(load_policy(small, world), small, MAX_LENGTH)
     for name, config in configs.items():
         policy = load_policy(config, world)
         engine = open_engine(policy, config, MAX_LENGTH)
         assert isinstance(engine, VLLMEngine)
         if name == "full":
-            explored = explore(policy, engine, prompts)
+            explored = explore(policy, engine, prompts) | {"refused": str(refused.value)}
         compared[name] = compare(policy, engine, prompts)
         if name == "adapter":
             compared["adapter ids"] = engine._llm.llm_engine.list_loras()  # type: ignore[assignment]
@@ -328,6 +331,12 @@ def test_a_missing_log_probability_is_not_a_number(explored: dict[str, Any]) -> 
     first, second = explored["missing"]
     assert first == -0.5
     assert math.isnan(second)
+
+
+def test_a_cache_that_is_too_small_is_refused_by_the_name_of_its_setting(
+    explored: dict[str, Any],
+) -> None:
+    assert "vllm_kv_gb" in explored["refused"]
 
 
 def test_ranks_that_cannot_be_grouped_are_refused(policy: Policy, config: Config) -> None:
