@@ -12,8 +12,8 @@ def keep_freed_memory() -> None:
     """Let this process keep what it frees, where malloc is glibc's.
 
     A step frees its activations and the next one asks for as much again. By default glibc hands
-    large blocks back to the kernel, which then has to find and clear each page anew: a tenth of
-    the time of an update here. The peak stays what it was.
+    large blocks back to the kernel, which then has to find and clear each page anew. In
+    `bench.step` updates took less time, and the peak grew by 3 % at most.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):

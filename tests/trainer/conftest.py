@@ -96,6 +96,7 @@ def experts_folder(model_folder: Path, tmp_path: Path) -> Path:
     config = transformers.Qwen3MoeConfig(
         vocab_size=19, intermediate_size=16, moe_intermediate_size=8, **sizes, **heads
     )
+    torch.manual_seed(0)
     transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
     return tmp_path
 

@@ -133,7 +133,6 @@ class HFEngine:
         if self._is_copy:
             self._model = load_model(config.model, policy.device, policy.compute_dtype)
         self._settles_ties = policy.compute_dtype == torch.float32
-        self._packs = can_pack(policy.device, policy.compute_dtype)
         self._packed: Packed = {}
 
     @torch.no_grad()
@@ -143,7 +142,7 @@ class HFEngine:
             weights = dict(self._model.named_parameters())
             for name, weight in self._policy.merged_weights():
                 weights[name].copy_(weight)
-        if self._packs:
+        if can_pack(self._policy.device, self._policy.compute_dtype):
             self._packed = pack(self._model)
 
     def release(self) -> None:

@@ -1,9 +1,8 @@
 """Linear layers in oneDNN's layout, for decoding on a CPU.
 
-A decoding step multiplies a few rows with every weight, and is as fast as the weights are read.
-What torch calls for that reorders each matrix anew in each call; with the weights laid out once
-after each update, SmolLM2-135M decodes 8 rows in two thirds of the time. It costs a second copy of
-the weights while sampling.
+A decoding step multiplies a few rows with every weight. With the weights laid out for that once
+after each update, SmolLM2-135M decodes 8 rows in two thirds of the time that torch's own linear
+layers take. It costs a second copy of the weights while sampling.
 
 torch compiles to these operators (`torch._inductor`, its mkldnn fusion) and has no public name for
 them; where they are missing, nothing is packed.
@@ -21,7 +20,7 @@ from torch import Tensor, nn
 ROWS = 8
 """Rows of input that the layout is chosen for; others are right as well."""
 MIN_SIZE = 2**16
-"""Smallest matrix that is packed: those that stay in the cache cost more to call than to read."""
+"""Smallest matrix that is packed: the tiny model, whose are smaller, decodes slower if packed."""
 
 Packed = dict[nn.Linear, Callable[[Tensor], Tensor]]
 """What each layer computes with its packed weights."""
